@@ -1,6 +1,6 @@
 //! The attachments of a message: everything that is not body text, each with its IMAP section number.
 
-use mail::{Fetched, Leaf, Section};
+use mail::{Fetched, Leaf, Section, Structure};
 
 use crate::changes::Changes;
 use crate::choose::{BodyWish, MOST_ATTACHMENTS, looked_at};
@@ -8,7 +8,7 @@ use crate::claim::{Family, says_nothing};
 use crate::extract::Extracts;
 use crate::note::Note;
 use crate::parts::{Parts, Piece};
-use crate::roles::{Role, attached};
+use crate::roles::{Role, attached, roles};
 use crate::shield::{self, Shape};
 use crate::sniff::{self, sniff};
 use crate::transfer;
@@ -67,6 +67,21 @@ pub fn file(fetched: &Fetched, section: &Section) -> Option<File> {
         },
         bytes: bytes.map(|bytes| bytes.to_vec()),
     })
+}
+
+/// The attachments that are listed under this file name.
+pub fn sections_named(structure: &Structure, name: &str) -> Vec<Section> {
+    let roles = roles(structure);
+    let mut changes = Changes::default();
+    let mut is_named = |leaf: &Leaf| {
+        let raw = leaf.filename.as_ref();
+        let listed = raw.and_then(|raw| base_name(raw, &mut changes));
+        listed.is_some_and(|listed| listed == name)
+    };
+    let all = attached(structure, &roles).take(MOST_ATTACHMENTS);
+    all.filter(|leaf| is_named(leaf))
+        .map(|leaf| leaf.section.clone())
+        .collect()
 }
 
 pub(crate) fn attachments(

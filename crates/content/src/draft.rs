@@ -28,7 +28,7 @@ pub fn draft(draft: &Draft<'_>, id: &str, written: Timestamp) -> Vec<u8> {
     let mut message = MessageBuilder::new()
         .message_id(id)
         .date(written.as_second())
-        .text_body(lines(draft.text));
+        .text_body(crate::authored::crlf(draft.text));
     if let Some(from) = draft.from {
         message = message.from(from);
     }
@@ -50,11 +50,6 @@ pub fn draft(draft: &Draft<'_>, id: &str, written: Timestamp) -> Vec<u8> {
     // Writing to memory does not fail.
     let octets = message.write_to_vec().unwrap_or_default();
     crlf(&octets)
-}
-
-/// However its lines end.
-fn lines(text: &str) -> String {
-    text.replace("\r\n", "\n").replace(['\r', '\n'], "\r\n")
 }
 
 /// INVARIANT: mail servers are sent whole line ends alone.

@@ -7,6 +7,7 @@ mod address;
 mod agree;
 mod attachment;
 mod authentication;
+mod authored;
 mod body;
 mod calendar;
 mod changes;
@@ -47,8 +48,9 @@ mod window;
 mod words;
 
 pub use address::{AddressList, Entry, Form, Mailbox, addresses};
-pub use attachment::{Attachment, File, file};
+pub use attachment::{Attachment, File, file, sections_named};
 pub use authentication::{Authentication, Trust, Verdict};
+pub use authored::{Authored, BadMessage, MAX_AUTHORED_BYTES};
 pub use body::{Left, Truncation};
 pub use changes::Changes;
 pub use choose::{BodyWish, HtmlWish, choose};

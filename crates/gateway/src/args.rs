@@ -263,6 +263,13 @@ text_argument!(
 );
 
 text_argument!(
+    /// A whole message (RFC 5322).
+    Rfc822(content::Authored),
+    |text| content::Authored::parse(&text).map_err(|bad| bad.to_string()),
+    { "type": "string" }
+);
+
+text_argument!(
     /// A Message-ID, with its brackets or without.
     HeaderId(String),
     |text| {
@@ -422,6 +429,52 @@ text_argument!(
     { "type": "string", "pattern": "^[0-9]+([.][0-9]+)*$" }
 );
 
+/// A part of a message, by its number or by the name of its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum PartName {
+    Number(Section),
+    File(String),
+}
+
+impl<'de> Deserialize<'de> for PartName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let serde_json::Value::String(text) = serde_json::Value::deserialize(from)? else {
+            return Err(de::Error::custom("must be a string"));
+        };
+        if let Ok(number) = PartId::read(text.clone()) {
+            return Ok(Self::Number(number));
+        }
+        match text.chars().count() {
+            1..=1_000 if !text.chars().any(char::is_control) => Ok(Self::File(text)),
+            _ => Err(de::Error::custom("must be a part_id such as 2 or 2.1")),
+        }
+    }
+}
+
+impl Serialize for PartName {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => to.collect_str(number),
+            Self::File(name) => to.serialize_str(name),
+        }
+    }
+}
+
+/// Only the number is listed.
+impl JsonSchema for PartName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        PartId::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        PartId::json_schema(generator)
+    }
+}
+
 /// What stands in a cursor, or in the proposal to call again.
 macro_rules! written_as {
     ($($name:ident),+) => {$(
@@ -452,6 +505,12 @@ written_as!(
     SearchText,
     Day
 );
+
+impl Serialize for Rfc822 {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0.text())
+    }
+}
 
 impl Default for Account {
     fn default() -> Self {

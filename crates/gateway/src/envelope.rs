@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use audit::Receipt;
+use audit::{Decision, Receipt};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -232,8 +232,14 @@ impl Answered {
     }
 }
 
-/// `untrusted` are the fields of the data that hold text written by strangers.
-pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &Facts) -> Answered {
+/// `untrusted` are the fields of the data that hold text written by strangers. The decision under
+/// which the answer is given stands in the data of sets that tell it.
+pub(crate) fn answered<R: Reply>(
+    mut done: Done<R>,
+    untrusted: &[&str],
+    decision: Option<Decision>,
+    facts: &Facts,
+) -> Answered {
     let bytes = done.data.take_bytes();
     let failed = done.data.status() == Status::Failed;
     let links = done.data.links();
@@ -246,6 +252,9 @@ pub(crate) fn answered<R: Reply>(mut done: Done<R>, untrusted: &[&str], facts: &
         if let Some(ours) = before_server_words(&warning.text) {
             warning.text.truncate(ours.len());
         }
+    }
+    if let (Some(decision), Value::Object(map)) = (decision, &mut data) {
+        map.insert("decision".to_owned(), json!(decision.name()));
     }
     let untrusted: Vec<&str> = untrusted
         .iter()
@@ -316,6 +325,9 @@ pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {
         None => {
             data.insert("code".into(), json!(refusal.code.name()));
         }
+    }
+    if let Some(beside) = &refusal.beside {
+        data.extend(beside.as_ref().clone());
     }
     if let Some(details) = &refusal.details {
         data.insert("details".into(), details.as_ref().clone());

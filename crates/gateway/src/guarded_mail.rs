@@ -180,7 +180,9 @@ impl<'a> GuardedMail<'a> {
         };
         match fault.kind {
             FaultKind::NeedsLogin => return Err(self.needs_login()),
-            FaultKind::ReadingOnly => return Err(Refusal::reading_only()),
+            FaultKind::ReadingOnly => {
+                return Err(Refusal::reading_only(self.account.scopes()));
+            }
             _ => {}
         }
         if !self.permit.policy().is_owner() {

@@ -3,6 +3,7 @@
 //! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
 mod admission;
+pub(crate) mod aliases;
 mod asking;
 mod begun;
 mod hostile;
@@ -16,7 +17,7 @@ mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use audit::{Entry, Log, Receipt, Unavailable};
+use audit::{Entry, Log, Receipt, Summary, Unavailable};
 use content::Extractions;
 use jiff::Timestamp;
 use mail::{AccountId, Cx, ExtractJob, Extractor, Level, Reach, Section, UncertainText};
@@ -32,7 +33,7 @@ use crate::knowledge::lock;
 use crate::recording;
 use crate::setup::{Account, Credential, Setup, Standing};
 use crate::spool::Spool;
-use crate::tools::{AnyTool, Tool};
+use crate::tools::{AnyTool, SOURCE, Tool, Toolset};
 use crate::watch::Watch;
 use crate::{Code, Refusal};
 
@@ -40,9 +41,10 @@ pub use admission::{Admitted, HELD_BACK, Pace};
 use admission::{Came, hold_back};
 pub use asking::{Asked, Asking, Consent, Question, Returned};
 pub(crate) use hostile::{LITTLE, at_once, over_ranges};
+use offered::Lookup;
 pub(crate) use operator::{Look, Looked, POLICY_INSPECT};
 use parsing::parse;
-use spelling::Said;
+use spelling::{Said, Unlisted};
 use turnstile::Turnstile;
 use writing::Writing;
 pub use writing::{Deletes, NotUndone};
@@ -197,33 +199,75 @@ impl Gateway {
         match known.filter(|standing| !standing.toolsets.is_empty()) {
             Some(standing) => {
                 let staying = std::future::pending();
-                self.serve(&setup, standing, Some(tool), call, staying)
-                    .await
+                let found = match tool.name() == SOURCE.name() && !standing.serves_sources() {
+                    true => Lookup::NoResource(tool),
+                    false => Lookup::Offered(tool),
+                };
+                self.serve(&setup, standing, found, call, staying).await
             }
             None => self.call(call).await,
         }
     }
 
+    /// A tool that the caller's policy could never allow: refused as a call that it does not allow.
+    async fn withhold(
+        &self,
+        standing: &Standing,
+        tool: &'static dyn AnyTool,
+        denial: Denial,
+        call: Call<'_>,
+    ) -> Refused {
+        let begun = Begun::by(standing).watched(self, tool.name(), call.cx);
+        let refusal = Refusal::denied(denial);
+        let asked = recording::withheld(
+            call.caller,
+            tool.name(),
+            &begun.request_id,
+            tool.kept(call.arguments),
+            &refusal,
+        );
+        self.turn_away(&begun, call.cx, asked, refusal, None).await
+    }
+
+    /// A tool that changes mail, while nothing may be changed.
+    async fn refuse_gated(&self, standing: &Standing, call: Call<'_>) -> Refused {
+        let begun = Begun::by(standing).watched(self, call.tool, call.cx);
+        let asked = recording::gated(call.caller, call.tool, &begun.request_id);
+        self.turn_away(&begun, call.cx, asked, Refusal::gated(), None)
+            .await
+    }
+
     /// A tool that is none, or none for this caller.
     async fn no_such_tool(&self, standing: &Standing, call: Call<'_>) -> Refused {
         let begun = Begun::by(standing).watched(self, call.tool, call.cx);
-        let (asked, refusal) = match standing.is_gated(call.tool) {
-            true => (
-                recording::gated(call.caller, call.tool, &begun.request_id),
-                Refusal::gated(),
-            ),
-            false => {
-                let message = format!(
-                    "unknown tool '{}'; call tools/list for the tools there are",
-                    content::name(call.tool, &mut content::Changes::default())
-                );
-                (
-                    recording::unknown_tool(call.caller, call.tool, &begun.request_id),
-                    Refusal::invalid(message),
-                )
-            }
-        };
+        let message = format!(
+            "unknown tool '{}'; call tools/list for the tools there are",
+            content::name(call.tool, &mut content::Changes::default())
+        );
+        let asked = recording::unknown_tool(call.caller, call.tool, &begun.request_id);
+        let refusal = Refusal::invalid(message);
         self.turn_away(&begun, call.cx, asked, refusal, None).await
+    }
+
+    /// A resource that the caller's toolsets leave out.
+    async fn no_such_resource(
+        &self,
+        standing: &Standing,
+        tool: &'static dyn AnyTool,
+        call: Call<'_>,
+    ) -> Refused {
+        let begun = Begun::by(standing).watched(self, tool.name(), call.cx);
+        let message = "raw sources are not served here; list the resource templates for what is";
+        let refusal = Refusal::new(Code::NotFound, message);
+        let asked = recording::unknown_tool(call.caller, tool.name(), &begun.request_id);
+        self.turn_away(&begun, call.cx, asked, refusal, None).await
+    }
+
+    /// Whether this caller may read raw sources as resources.
+    pub(crate) fn serves_sources(&self, caller: &Caller) -> bool {
+        let setup = self.setup();
+        let standing = setup.standing(caller);
+        standing.is_some_and(Standing::serves_sources)
     }
 
     /// The most that this caller can see of anything; nothing, if it is nobody or has no tools.
@@ -268,6 +312,21 @@ impl Gateway {
     }
 }
 
+/// The arguments of a tool, and what may still be found out about the folders that they name.
+fn read_arguments<T: Tool>(
+    setup: &Setup,
+    arguments: Map<String, Value>,
+) -> Result<(T::Args, Option<Unlisted>), Refusal> {
+    let said = Said::read(setup, aliases::resolve::<T>(arguments)?);
+    Ok((parse(said.arguments)?, said.unlisted))
+}
+
+/// What the audit log may hold of arguments; nothing of those that cannot be read.
+pub(crate) fn kept<T: Tool>(arguments: Map<String, Value>) -> Summary {
+    let args = aliases::resolve::<T>(arguments).and_then(parse::<T::Args>);
+    args.map_or_else(|_| Summary::new(), |args| T::kept(&args))
+}
+
 /// Steps 2 to 8 of the way of a call.
 pub(crate) async fn pass<T: Tool>(
     gateway: &Gateway,
@@ -279,9 +338,9 @@ pub(crate) async fn pass<T: Tool>(
     let begun = Begun::by(standing).since(admitted.since());
     let begun = begun.watched(gateway, T::NAME, call.cx);
     let asking = call.asking.about::<T>(&call.arguments);
-    let said = Said::read(setup, call.arguments);
-    let wanted = parse(said.arguments).and_then(|args| Ok((T::ask(&args)?, args)));
-    let (ask, args): (_, T::Args) = match wanted {
+    let wanted = read_arguments::<T>(setup, call.arguments)
+        .and_then(|(args, unlisted)| Ok((T::ask(&args)?, args, unlisted)));
+    let (ask, args, unlisted): (_, T::Args, _) = match wanted {
         Ok(wanted) => wanted,
         Err(refusal) => {
             let asked = recording::bad_arguments::<T>(call.caller, &begun.request_id);
@@ -290,7 +349,7 @@ pub(crate) async fn pass<T: Tool>(
             return Outcome::Refused(refused.await);
         }
     };
-    let decided = decide(setup, standing, &ask).or_else(|refusal| match &said.unlisted {
+    let decided = decide(setup, standing, &ask).or_else(|refusal| match &unlisted {
         Some(unlisted) => unlisted.leave(setup, standing, refusal),
         None => Err(refusal),
     });
@@ -342,7 +401,7 @@ pub(crate) async fn pass<T: Tool>(
         cx: call.cx,
         now: begun.now,
     };
-    let args = match said.unlisted {
+    let args = match unlisted {
         Some(unlisted) => unlisted.settle::<T>(&mut ctx).await,
         None => Ok(args),
     };
@@ -370,7 +429,8 @@ pub(crate) async fn pass<T: Tool>(
             let result = ended.result;
             let changed = Some(&done.data).filter(|_| !T::ANNOTATIONS.read_only);
             let changed = changed.and_then(Reply::transaction);
-            let answered = envelope::answered(done, T::UNTRUSTED, &facts);
+            let decision = (T::TOOLSET == Toolset::Gateway).then(|| entry.decision());
+            let answered = envelope::answered(done, T::UNTRUSTED, decision, &facts);
             admitted.hand_on_place();
             let receipt = entry.close(ended).await;
             begun.came_to(receipt.as_ref().map_or(UNRECORDED, |_| result));
@@ -451,7 +511,7 @@ fn within_reach(setup: &Setup, ask: &policy::Ask) -> Result<(), Refusal> {
         match account.reach() {
             Reach::Nothing(why, remedy) => return Err(Refusal::needs_login(id, why, &remedy)),
             reach if reach.is_for_reading() && ask.changes(id) => {
-                return Err(Refusal::reading_only());
+                return Err(Refusal::reading_only(account.scopes()));
             }
             // What is broken says why when it is asked.
             Reach::Everything | Reach::ReadingOnly | Reach::Broken(_) => {}

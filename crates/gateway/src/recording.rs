@@ -6,6 +6,7 @@ use policy::Permit;
 use crate::Refusal;
 use crate::envelope::{Done, Facts, Reply, Status};
 use crate::guarded_mail::Verdict;
+use crate::pipeline::aliases::is_unlisted;
 use crate::pipeline::{Caller, POLICY_INSPECT};
 use crate::schema;
 use crate::tools::Tool;
@@ -48,11 +49,22 @@ pub(crate) fn denied_at_once<T: Tool>(
     args: &T::Args,
     refusal: &Refusal,
 ) -> Asked {
+    withheld(caller, T::NAME, request_id, T::kept(args), refusal)
+}
+
+/// The same of a tool that the policy could never allow.
+pub(crate) fn withheld(
+    caller: &Caller,
+    tool: &str,
+    request_id: &str,
+    arguments: Summary,
+    refusal: &Refusal,
+) -> Asked {
     let reason = refusal.denial.map_or("denied", |denial| denial.recorded());
     Asked {
-        arguments: T::kept(args),
+        arguments,
         missing_capability: missing(refusal),
-        ..denied(caller, request_id, T::NAME, reason)
+        ..denied(caller, request_id, tool, reason)
     }
 }
 
@@ -133,7 +145,7 @@ fn shaped(name: &str) -> &str {
 pub(crate) fn argument<T: Tool>(refusal: &Refusal) -> Option<String> {
     let named = refusal.named_argument()?;
     let schema = schema::input::<T::Args>();
-    let known = schema.get("properties")?.get(named).is_some();
+    let known = schema.get("properties")?.get(named).is_some() || is_unlisted(named);
     let kept = if known { named } else { "(unknown)" };
     Some(kept.to_owned())
 }

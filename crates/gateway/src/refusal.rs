@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mail::{AccountId, Level, Remedy, Unadmitted};
+use mail::{AccountId, Level, Remedy, Scopes, Unadmitted};
 use policy::{Denial, Refused};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::limits::told::whole_seconds;
 use crate::limits::{Limit, Scope};
@@ -72,6 +72,8 @@ pub struct Refusal {
     pub details: Option<Box<Value>>,
     /// What the policy said.
     pub(crate) denial: Option<Denial>,
+    /// Fields that stand beside the reason.
+    pub(crate) beside: Option<Box<Map<String, Value>>>,
     /// What a person has to be asked first.
     asks: Option<Box<Asked>>,
 }
@@ -83,6 +85,7 @@ impl Refusal {
             message: message.into(),
             details: None,
             denial: None,
+            beside: None,
             asks: None,
         }
     }
@@ -188,8 +191,18 @@ impl Refusal {
     }
 
     /// Nothing of the account can be changed.
-    pub(crate) fn reading_only() -> Self {
-        Self::denied(Denial::of(Refused::ScopeInsufficient))
+    pub(crate) fn reading_only(scopes: Option<Scopes>) -> Self {
+        let mut beside = Map::new();
+        if let Some(Scopes { required, granted }) = scopes {
+            if let Some(required) = required {
+                beside.insert("required_scope".to_owned(), json!(required));
+            }
+            beside.insert("granted_scope".to_owned(), json!(granted));
+        }
+        Self {
+            beside: (!beside.is_empty()).then(|| Box::new(beside)),
+            ..Self::denied(Denial::of(Refused::ScopeInsufficient))
+        }
     }
 
     /// The same as for any reserved flag, in words for a tool that sets fewer of them.

@@ -16,6 +16,16 @@ pub struct Template {
     pub mime_type: &'static str,
     /// Of use only where a policy gives this much of some message.
     pub least: Level,
+    pub holds: Holds,
+}
+
+/// What a resource shows of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    /// The message rendered, or one part of it.
+    Content,
+    /// The octets as the server has them.
+    Source,
 }
 
 pub const TEMPLATES: &[Template] = &[
@@ -25,6 +35,7 @@ pub const TEMPLATES: &[Template] = &[
         description: "A message: its headers, its text and the list of its attachments",
         mime_type: "application/json",
         least: Level::Body,
+        holds: Holds::Content,
     },
     Template {
         uri: "imap://{account}/mailbox/{mailbox}/message/{uidvalidity}/{uid}/raw",
@@ -32,6 +43,7 @@ pub const TEMPLATES: &[Template] = &[
         description: "A message's source, up to 1,000,000 bytes",
         mime_type: "message/rfc822",
         least: Level::Full,
+        holds: Holds::Source,
     },
     Template {
         uri: "imap://{account}/mailbox/{mailbox}/message/{uidvalidity}/{uid}/part/{part}",
@@ -39,6 +51,7 @@ pub const TEMPLATES: &[Template] = &[
         description: "One attachment of a message, by the part_id of its list of attachments",
         mime_type: "application/octet-stream",
         least: Level::Full,
+        holds: Holds::Content,
     },
 ];
 
@@ -56,8 +69,10 @@ impl Gateway {
     /// The templates that this caller can make anything of.
     pub fn templates(&self, caller: &Caller) -> impl Iterator<Item = &'static Template> {
         let ceiling = self.ceiling(caller);
+        let serves_sources = self.serves_sources(caller);
         let all = TEMPLATES.iter();
         all.filter(move |one| ceiling.is_some_and(|ceiling| one.least <= ceiling))
+            .filter(move |one| serves_sources || one.holds == Holds::Content)
     }
 
     pub async fn read_resource(
@@ -96,7 +111,12 @@ impl Gateway {
                 mime_type: "message/rfc822".to_owned(),
                 base64,
             }),
-            Some(message) => {
+            Some(mut message) => {
+                if !self.serves_sources(caller)
+                    && let Some(message) = message.as_object_mut()
+                {
+                    message.remove("message_raw_uri");
+                }
                 let shown = json!({
                     "message": message,
                     "issues": answered.structured.pointer("/data/issues"),

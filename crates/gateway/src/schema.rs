@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::envelope::ISSUES;
+use crate::tools::Toolset;
 
 /// What a schema is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,9 +51,15 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 }
 
 /// The schema of the envelope around a tool's data.
-pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
+pub(crate) fn output<T: JsonSchema>(set: Toolset, untrusted: &[&str]) -> Map<String, Value> {
     let mut data = generate::<T>();
     tidy(&mut data, Side::Output);
+    let properties = data.get_mut("properties").and_then(Value::as_object_mut);
+    if let Some(properties) = properties
+        && set == Toolset::Gateway
+    {
+        properties.insert("decision".to_owned(), json!({ "type": "string" }));
+    }
     if let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
         && (!untrusted.is_empty() || properties.contains_key(ISSUES))
     {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use mail::{
-    AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, SpecialUse, Spelling,
-    UncertainText,
+    AccountId, Cx, Described, Fault, FolderName, Folders, MailSource, Reach, Scopes, SpecialUse,
+    Spelling, UncertainText,
 };
 use policy::Policy;
 
@@ -115,6 +115,14 @@ pub struct Credential(pub [u8; 32]);
 impl std::fmt::Debug for Credential {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Credential(..)")
+    }
+}
+
+impl Standing {
+    /// Seed 004 leaves raw sources out of the `gateway` set; the other sets have them.
+    pub(crate) fn serves_sources(&self) -> bool {
+        let has = |set| self.toolsets.contains(&set);
+        has(Toolset::Imap) || !has(Toolset::Gateway)
     }
 }
 
@@ -265,6 +273,11 @@ impl Account {
     /// How far its login goes; asks nobody.
     pub fn reach(&self) -> Reach {
         self.source.reach()
+    }
+
+    /// The scopes of a login that may only read: no I/O.
+    pub(crate) fn scopes(&self) -> Option<Scopes> {
+        self.source.scopes()
     }
 
     pub(crate) fn describe(&self) -> Described {

@@ -92,15 +92,28 @@ fn what_changes_mail_says_so_and_needs_leave() {
     );
 }
 
-/// Clients load these before anything else.
+/// Clients load these before anything else: names, descriptions and input schemas.
 #[test]
-fn the_sets_that_are_on_by_default_stay_small() {
-    let sets = [Toolset::Imap, Toolset::Threads];
-    let on = |tool: &&&dyn AnyTool| {
-        let also = tool.also().is_some_and(|also| sets.contains(&also));
-        sets.contains(&tool.toolset()) || also
+fn each_toolset_stays_within_its_budget() {
+    let weight = |tool: &&dyn AnyTool| {
+        let schema = json!(tool.input_schema()).to_string();
+        tool.name().len() + tool.summary().len() + schema.len()
     };
-    let on = ALL.iter().filter(on);
-    let total: usize = on.map(|tool| tool.definition().to_string().len()).sum();
-    assert!(total <= 28_000, "{total} bytes");
+    for (sets, budget) in [
+        (&[Toolset::Imap, Toolset::Threads] as &[Toolset], 14_000),
+        (&[Toolset::Gateway], 18_000),
+    ] {
+        let on = |tool: &&&dyn AnyTool| {
+            let also = tool.also().is_some_and(|also| sets.contains(&also));
+            sets.contains(&tool.toolset()) || also
+        };
+        let total: usize = ALL.iter().filter(on).map(weight).sum();
+        assert!(total <= budget, "{sets:?}: {total} bytes");
+    }
+    let outputs = ALL.iter().map(|tool| {
+        let size = json!(tool.output_schema()).to_string().len();
+        (size, tool.name())
+    });
+    let large: Vec<_> = outputs.filter(|(size, _)| *size > 1_536).collect();
+    assert_eq!(large, []);
 }

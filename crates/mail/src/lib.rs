@@ -51,7 +51,7 @@ pub use raw::Raw;
 pub use room::Room;
 pub use source::{
     Anchor, Answer, Choose, Described, Fetched, Folders, Found, Granted, InAll, Keeping, Likely,
-    MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Search, Sifted, Snippets,
+    MailSource, Order, Part, PartWish, RawMessage, Reach, Remedy, Scopes, Search, Sifted, Snippets,
     Spelling, StoreId, Summary, TextPrefix, Unadmitted, Urgency, Verified,
 };
 pub use structure::{Disposition, Flow, Leaf, Multipart, Section, Structure};

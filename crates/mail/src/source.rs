@@ -34,6 +34,11 @@ pub trait MailSource: Send + Sync {
         Reach::Everything
     }
 
+    /// The scopes of a login that may only read; none of any other login: no I/O.
+    fn scopes(&self) -> Option<Scopes> {
+        None
+    }
+
     /// What its folders are to each other; none where nobody has said so yet: no I/O.
     fn keeping(&self) -> Option<Keeping> {
         Some(Keeping::Apart)
@@ -298,6 +303,14 @@ impl Reach {
     pub fn is_for_reading(&self) -> bool {
         matches!(self, Self::ReadingOnly | Self::Broken(Granted::Reading))
     }
+}
+
+/// The OAuth scopes of a login that may only read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scopes {
+    /// The scope that a change needs, where the provider's is known.
+    pub required: Option<String>,
+    pub granted: String,
 }
 
 /// What was granted at a login.

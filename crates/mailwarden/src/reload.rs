@@ -7,7 +7,7 @@ use audit::{Event, Keeping, Log};
 use gateway::{Gateway, Toolset, Writes};
 use tokio::sync::watch;
 
-use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problem, Problems};
+use crate::config::{self, Config, ErrorStyle, LedgerPlace, Problem, Problems, TextStyle};
 use crate::running::Running;
 use crate::server::{Roster, Who};
 use crate::watched::{Reloaded, Watched};
@@ -36,6 +36,7 @@ pub(crate) struct Reload {
 /// What a process takes from its configuration when it starts, and not again.
 pub(crate) struct Fixed {
     errors: ErrorStyle,
+    text: TextStyle,
     audit: Keeping,
     audit_directory: Option<PathBuf>,
     ledger: LedgerPlace,
@@ -45,6 +46,7 @@ impl Fixed {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             errors: config.errors,
+            text: config.text,
             audit: config.audit.clone(),
             audit_directory: config.audit_directory.clone(),
             ledger: config.changes.ledger.clone(),
@@ -57,6 +59,7 @@ impl Fixed {
         let (days, next) = (before.retention, after.retention);
         let changed = [
             ("errors", self.errors != config.errors),
+            ("text", self.text != config.text),
             (
                 match (&self.ledger, &config.changes.ledger) {
                     (LedgerPlace::On(_), _) | (_, LedgerPlace::On(_)) => "ledger",

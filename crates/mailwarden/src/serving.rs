@@ -198,6 +198,7 @@ async fn prepare(
     let served = Served {
         gateway,
         errors: config.errors,
+        text: config.text,
         tools: tools_changed,
         watched,
     };

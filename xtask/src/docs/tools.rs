@@ -9,7 +9,8 @@ use super::markdown::{Table, grouped};
 const ENVELOPE: &str = "\
 ## Every answer
 
-An answer is one envelope, as `structuredContent` and, shorter, as text:
+An answer is one envelope, as `structuredContent` and, shorter, as text. With `MAILWARDEN_TEXT=json` the text is the
+same JSON.
 
 ```json
 { \"success\": true, \"summary\": \"…\", \"data\": {}, \"error\": null,
@@ -33,7 +34,13 @@ An answer is one envelope, as `structuredContent` and, shorter, as text:
   `data.details.retry_after_seconds` says when to come back. Reading goes on.
 - Callers with [limits](limits.md) find where they stand in `meta.rate_limit`. Excess is refused with `rate_limited`, and with
   `overloaded` where there is more to do than can be done; `data.details.retry_after_seconds` says when to come back.
-- Unknown arguments are refused.
+- A policy's refusal is a tool result with `isError`, `success: false` and `data.decision: DENY` with a `reason`. Calling a
+  tool of one's own toolsets that the policy could never allow is refused in the same way; a name outside of them is an
+  unknown tool. Answers of the `gateway` set carry `data.decision: ALLOW`.
+- Unknown arguments are refused. Tools of the `gateway` set also accept the names that clients of `imap-mcp` send:
+  `account` (`account_id`), `source` with `account`, `folder` and `uid`, `target` with `account` and `folder`
+  (`target_account_id`, `target_folder`), `mode` (`action`), `tx_id` (`transaction_id`), a file name as `part_id`, and
+  `rfc822` of `create_draft`. An argument and another name of it together are refused.
 - `data.untrusted` names the fields of `data` that strangers wrote. In the text they stand last, between two lines with a
   number that is made for the call, in a fenced code block: Markdown in mail stays inert. Longer texts stand in lines that begin
   with `| `; behind it each line is what was sent. A line with characters that a person may not see begins with `?` and the first
@@ -246,7 +253,8 @@ fn range(low: Option<u64>, high: Option<u64>, of: &str) -> Option<String> {
 
 fn resources() -> String {
     let mut out = "## Resources\n\nMessages are resources too. A search gives the URI of each (`message_uri`, \
-        `message_raw_uri`); account and mailbox are completed.\n\n"
+        `message_raw_uri`); account and mailbox are completed. \
+        A caller with the `gateway` set and without `imap` is not served sources (`…/raw`).\n\n"
         .to_owned();
     let mut table = Table::new(&["template", "type", "what it is"]);
     for template in TEMPLATES {

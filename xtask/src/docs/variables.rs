@@ -199,6 +199,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "The tools to serve: `imap`, `gateway`, `threads`, with commas between them; `--toolsets` goes before it. Of a caller's tools it can only take away.",
     ),
     variable(
+        "MAILWARDEN_TEXT",
+        "`readable`",
+        "What the text block of an answer holds: `readable` lines, or with `json` the structured content once more, for clients that read nothing else. `text` in accounts.yaml does the same.",
+    ),
+    variable(
         "MAILWARDEN_UNCERTAIN_TEXT",
         "`show`",
         "What becomes of text that a person may not see: `show` marks it, `withhold` leaves it out and counts it. `uncertain_text` in accounts.yaml or in a caller's policy can withhold it too; neither takes that back.",

@@ -11,6 +11,7 @@ use mail::{Cx, Level};
 use policy::Ask;
 use serde_json::{Value, json};
 
+use super::offered::Lookup;
 use super::turnstile::{NoRoom, SOON};
 use super::{Begun, Call, Caller, Gateway, Outcome};
 use crate::envelope::{self, Again, Answered, Refused, Reply};
@@ -182,11 +183,11 @@ impl Gateway {
         &self,
         setup: &Setup,
         standing: &Standing,
-        tool: Option<&'static dyn AnyTool>,
+        found: Lookup,
         call: Call<'_>,
         left: impl Future<Output = ()>,
     ) -> Outcome {
-        let name = tool.map(|tool| tool.name());
+        let name = found.name();
         let since = Instant::now();
         let mut waiting = Waiting {
             excess: Some(&self.turnstile.excess),
@@ -212,9 +213,16 @@ impl Gateway {
                 return Outcome::Refused(hold_back(refused.await, since).await);
             }
         };
-        let outcome = match tool {
-            Some(tool) => tool.call(self, setup, standing, call, &admitted).await,
-            None => Outcome::Refused(self.no_such_tool(standing, call).await),
+        let outcome = match found {
+            Lookup::Offered(tool) => tool.call(self, setup, standing, call, &admitted).await,
+            Lookup::Withheld(tool, denial) => {
+                Outcome::Refused(self.withhold(standing, tool, denial, call).await)
+            }
+            Lookup::NoResource(tool) => {
+                Outcome::Refused(self.no_such_resource(standing, tool, call).await)
+            }
+            Lookup::Gated => Outcome::Refused(self.refuse_gated(standing, call).await),
+            Lookup::Unknown => Outcome::Refused(self.no_such_tool(standing, call).await),
         };
         self.settle(admitted, outcome).await
     }

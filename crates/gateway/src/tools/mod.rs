@@ -224,6 +224,9 @@ pub trait AnyTool: Send + Sync {
     fn input_schema(&self) -> Map<String, Value>;
     fn output_schema(&self) -> Map<String, Value>;
 
+    /// What the audit log may hold of these arguments; nothing, where they cannot be read.
+    fn kept(&self, arguments: Map<String, Value>) -> audit::Summary;
+
     /// As `tools/list` sends it.
     fn definition(&self) -> Value {
         let hints = self.annotations();
@@ -294,7 +297,11 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn output_schema(&self) -> Map<String, Value> {
-        schema::output::<T::Reply>(T::UNTRUSTED)
+        schema::output::<T::Reply>(T::TOOLSET, T::UNTRUSTED)
+    }
+
+    fn kept(&self, arguments: Map<String, Value>) -> audit::Summary {
+        pipeline::kept::<T>(arguments)
     }
 
     fn call<'a>(

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 
 use super::changes::{Changes, Gate, LedgerPlace};
 use super::identity::{CALLER_ID, CALLER_TOKEN};
-use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store};
+use super::{Account, Config, ErrorStyle, Problem, Problems, Provider, Store, TextStyle};
 
 mod imap;
 mod local;
@@ -28,6 +28,7 @@ const MAILDIR: &str = "MAIL_MAILDIR_";
 const APPLE: &str = "MAIL_APPLE_";
 const OURS: &str = "MAILWARDEN_";
 const UNCERTAIN_TEXT: &str = "MAILWARDEN_UNCERTAIN_TEXT";
+const TEXT: &str = "MAILWARDEN_TEXT";
 const CALLS_AT_ONCE: &str = "MAILWARDEN_MAX_CONCURRENT_CALLS";
 const GATEWAY: &str = "IMAP_MCP_";
 /// Variables that belong to a configuration directory. Not all have a meaning yet.
@@ -105,6 +106,7 @@ pub(crate) fn from_environment(
 pub(super) struct Wide {
     pub shared: Shared,
     pub errors: Option<ErrorStyle>,
+    pub text: Option<TextStyle>,
     pub uncertain_text: UncertainText,
     pub audit: Keeping,
     pub gate: Gate,
@@ -145,6 +147,7 @@ pub(super) fn beside_directory(
     let wide = Wide {
         shared: reader.shared(),
         errors: reader.errors(),
+        text: reader.text_style(),
         uncertain_text: reader.uncertain_text(),
         audit: super::audit::read(&reader.audit, &mut reader.problems),
         gate: reader.gate(),
@@ -172,6 +175,7 @@ struct Reader {
     ledger_password: Option<SecretString>,
     calls_at_once: Option<String>,
     uncertain_text: Option<String>,
+    text: Option<String>,
     /// Where programs are.
     search: Option<OsString>,
     problems: Vec<Problem>,
@@ -271,6 +275,10 @@ impl Reader {
             self.uncertain_text = Some(value).filter(|value| !value.is_empty());
             return;
         }
+        if name == TEXT {
+            self.text = Some(value).filter(|value| !value.is_empty());
+            return;
+        }
         if name == CALLS_AT_ONCE {
             self.calls_at_once = Some(value);
             return;
@@ -352,6 +360,7 @@ impl Reader {
         }
         self.local_stores(&mut accounts);
         let errors = self.errors().unwrap_or_default();
+        let text = self.text_style().unwrap_or_default();
         let audit = super::audit::read(&self.audit, &mut self.problems);
         let changes = Changes {
             writes: self.gate().without_directory(),
@@ -375,6 +384,7 @@ impl Reader {
             accounts,
             callers: super::Callers::Owner,
             errors,
+            text,
             uncertain_text,
             audit,
             audit_directory: None,

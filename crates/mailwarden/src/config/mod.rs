@@ -48,6 +48,7 @@ pub(crate) struct Config {
     /// Whose access tokens they may bring.
     pub vouching: Option<dir::Vouching>,
     pub errors: ErrorStyle,
+    pub text: TextStyle,
     /// What becomes of text that a person may not see, whatever a caller's policy says.
     pub uncertain_text: UncertainText,
     /// What is done with the audit log.
@@ -124,6 +125,7 @@ impl From<dir::Loaded> for Config {
             callers: Callers::Listed(loaded.callers),
             vouching: loaded.vouching,
             errors: loaded.errors,
+            text: loaded.text,
             uncertain_text: loaded.uncertain_text,
             audit: loaded.audit,
             audit_directory: loaded.audit_directory,
@@ -157,6 +159,16 @@ pub(crate) struct AppleStore {
     pub path: PathBuf,
     /// By its name, address or identifier; all of them where none is named.
     pub account: Option<String>,
+}
+
+/// What the text block of an answer holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum TextStyle {
+    /// The answer in indented lines.
+    #[default]
+    Readable,
+    /// The structured content, serialized, for clients that read nothing else.
+    Json,
 }
 
 /// How hard errors travel.

@@ -12,7 +12,8 @@ use ledger::Ledger;
 use super::dir::{self, CallerAuth, CallerConfig, Loaded, Toolset};
 use super::reload::{self, Broken};
 use super::{
-    Account, AppleStore, Changes, ErrorStyle, LedgerPlace, Problem, Problems, Store, identity,
+    Account, AppleStore, Changes, ErrorStyle, LedgerPlace, Problem, Problems, Store, TextStyle,
+    identity,
 };
 use crate::cli::{ConfigFile, ConfigVerb, Transport};
 use crate::screen::Screen;
@@ -165,6 +166,9 @@ fn summary(loaded: &Loaded, screen: Screen) -> Vec<String> {
     lines.push(changes(&loaded.changes, screen));
     if loaded.errors == ErrorStyle::Result {
         lines.push("errors travel as tool results".to_owned());
+    }
+    if loaded.text == TextStyle::Json {
+        lines.push("the text block of answers is JSON".to_owned());
     }
     lines
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use gateway::Gateway;
 use tokio::sync::watch;
 
-use crate::config::ErrorStyle;
+use crate::config::{ErrorStyle, TextStyle};
 use crate::watched::Watched;
 
 pub(crate) use self::http::{Roster, Settings as HttpSettings, run as http};
@@ -32,6 +32,7 @@ type Answering = fixtures::Fixtures;
 pub(crate) struct Served {
     pub gateway: Arc<Gateway>,
     pub errors: ErrorStyle,
+    pub text: TextStyle,
     /// Counts how often the tools of somebody have become others.
     pub tools: watch::Receiver<u64>,
     /// What others may know of how this process stands.

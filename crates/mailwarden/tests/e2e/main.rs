@@ -59,6 +59,8 @@ mod round_trips;
 mod search;
 #[cfg(target_os = "linux")]
 mod secret_stores;
+#[cfg(unix)]
+mod seed_004;
 mod stolen_handles;
 mod support;
 mod threads;

@@ -16,4 +16,4 @@ mod ways;
 mod whole_way;
 
 use house::{House, reason};
-use person::Login;
+pub(crate) use person::Login;

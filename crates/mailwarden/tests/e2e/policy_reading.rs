@@ -66,6 +66,18 @@ impl House {
         client(self.dir.path(), caller)
     }
 
+    fn edit_callers(&self, edit: impl Fn(&mut Value)) {
+        let path = self.dir.path().join("callers.yaml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut callers: Value = serde_json::from_str(&text).unwrap();
+        callers["callers"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .for_each(edit);
+        std::fs::write(&path, format!("{callers:#}\n")).unwrap();
+    }
+
     fn records(&self) -> Vec<Value> {
         records(self.dir.path())
     }

@@ -209,7 +209,7 @@ pub(crate) fn meets(schema: &Value, value: &Value, at: &str) {
     // Who has the first of an answer's data has all of it; a refusal has none.
     let beside = schema.get("dependentRequired").and_then(Value::as_object);
     for (first, rest) in beside.into_iter().flatten() {
-        let refused = value.get("decision").is_some() || value.get("code").is_some();
+        let refused = value.get("decision") == Some(&json!("DENY")) || value.get("code").is_some();
         let rest = rest
             .as_array()
             .unwrap()

@@ -62,8 +62,8 @@ fn a_policy_change_is_in_force_for_the_next_call() {
     );
     directory.policy(COUNTS);
     reload(&directory, &client);
-    let refused = turned_away(&mut client, "fetch_envelope", one("work"));
-    assert!(refused.message.contains("unknown tool"), "{refused:?}");
+    let refused = client.call("fetch_envelope", one("work"));
+    assert_eq!(refused.text("/reason"), "visibility_below_ENVELOPE");
     let stats = json!({ "account_id": "work", "folder": "INBOX" });
     assert_eq!(
         client
@@ -430,7 +430,8 @@ fn secrets_of_the_processes_need_not_be_those_of_whoever_reloads() {
     envelope(&mut client, "work");
     directory.policy(COUNTS);
     reload(&directory, &client);
-    turned_away(&mut client, "fetch_envelope", one("work"));
+    let refused = client.call("fetch_envelope", one("work"));
+    assert_eq!(refused.text("/reason"), "visibility_below_ENVELOPE");
     // What is wrong with the files is told to nobody all the same.
     directory.policy("  work: 7\n");
     let printed = directory.run(&["config", "reload"]);

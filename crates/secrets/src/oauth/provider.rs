@@ -5,6 +5,7 @@
 use super::discovery;
 use super::grant::{Grant, Provider};
 use super::http::{ClientAuth, Endpoint};
+use super::scope;
 
 /// What a person visits, and where it leads back to.
 pub(crate) const CALLBACK_PATH: &str = "/callback";
@@ -74,6 +75,16 @@ impl Grant {
         match &self.scope {
             Some(scope) => scope.clone(),
             None => self.provider.scope().to_owned(),
+        }
+    }
+
+    /// The scope with which mail can be changed, where it is known.
+    pub fn required_scope(&self) -> Option<String> {
+        match (&self.provider, &self.scope) {
+            (Provider::Custom { .. }, asked) => {
+                asked.clone().filter(|asked| !scope::is_read_only(asked))
+            }
+            (known, _) => Some(known.scope().to_owned()),
         }
     }
 
@@ -292,6 +303,31 @@ mod tests {
             {
                 assert!(endpoint.is_https(), "{endpoint:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_change_needs_the_scope_that_the_provider_is_known_for() {
+        let custom = Provider::Custom {
+            issuer: "https://issuer.example".to_owned(),
+        };
+        for (provider, asked, needed) in [
+            (
+                Provider::Google,
+                Some("gmail.readonly"),
+                Some("https://mail.google.com/"),
+            ),
+            (Provider::Yahoo, Some("mail-r"), Some("mail-w")),
+            (custom.clone(), Some("mail.readonly"), None),
+            (custom.clone(), Some("mail"), Some("mail")),
+            (custom, None, None),
+        ] {
+            let grant = Grant {
+                provider,
+                scope: asked.map(str::to_owned),
+                ..super::super::tests::grant("http://127.0.0.1:1")
+            };
+            assert_eq!(grant.required_scope().as_deref(), needed, "{asked:?}");
         }
     }
 

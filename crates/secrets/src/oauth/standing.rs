@@ -55,16 +55,28 @@ pub(crate) fn judge(grant: &Grant, kept: &Kept, holding: &Holding) -> Standing {
             return Standing::NeedsLogin(why);
         }
     }
-    let granted = [
-        login.and_then(|it| it.granted.as_deref()),
-        granted(kept, holding),
-    ];
-    let mut scopes = granted.into_iter().flatten();
-    if scope::is_read_only(&grant.scope()) || scopes.any(scope::is_read_only) {
-        Standing::ReadOnly
-    } else {
-        Standing::Good
+    match read_only_scope(grant, kept, holding) {
+        Some(_) => Standing::ReadOnly,
+        None => Standing::Good,
     }
+}
+
+/// The scope that lets nothing be changed: the one asked for, or the one granted.
+pub(crate) fn read_only_scope(grant: &Grant, kept: &Kept, holding: &Holding) -> Option<String> {
+    let login = match holding {
+        Holding::Nothing => None,
+        Holding::Token(token) => kept.login_of(token),
+        Holding::Unknown => kept.login.as_ref(),
+    };
+    let asked = grant.scope();
+    let scopes = [
+        granted(kept, holding),
+        login.and_then(|it| it.granted.as_deref()),
+        Some(asked.as_str()),
+    ];
+    let mut scopes = scopes.into_iter().flatten();
+    let found = scopes.find(|one| scope::is_read_only(one))?;
+    Some(found.to_owned())
 }
 
 /// INVARIANT: a refresh token is shown to nobody but the provider that gave it.

@@ -20,7 +20,7 @@ use super::memory::{
 use super::records::{Directory, Reach, Records};
 use super::refresh::{self, Refreshed};
 use super::seal::Fingerprint;
-use super::standing::{Holding, NeedsLogin, Standing, judge};
+use super::standing::{Holding, NeedsLogin, Standing, judge, read_only_scope};
 use super::vault::{Vault, off_thread};
 use super::web::Web;
 use crate::{NoSecret, SecretRef, Store};
@@ -189,6 +189,12 @@ impl Tokens {
             runtime.spawn_blocking(move || core.look());
         }
         standing
+    }
+
+    /// The scope that lets nothing be changed, as far as is known: no I/O.
+    pub fn read_only_scope(&self) -> Option<String> {
+        let memory = self.core.memory();
+        self.core.read_only_scope(&memory)
     }
 
     /// Why the refresh token cannot be read, as far as is known: a login would not mend it. Whatever needs another access
@@ -413,6 +419,16 @@ enum Next {
 impl Core {
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_only_scope(&self, memory: &Memory) -> Option<String> {
+        match memory.waiting() {
+            Some(unsaved) => {
+                let holding = Holding::Token(unsaved.print.clone());
+                read_only_scope(&self.grant, &memory.kept, &holding)
+            }
+            None => read_only_scope(&self.grant, &memory.kept, &memory.holding),
+        }
     }
 
     pub(crate) fn judge(&self, memory: &Memory) -> Standing {

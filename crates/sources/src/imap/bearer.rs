@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use mail::{Cx, Fault, FaultKind, Granted, Reach, Remedy, Stage, Unadmitted};
+use mail::{Cx, Fault, FaultKind, Granted, Reach, Remedy, Scopes, Stage, Unadmitted};
 use secrets::{AccessToken, NeedsLogin, NoToken, Standing};
 
 use super::settings::Login;
@@ -74,6 +74,17 @@ pub(super) fn reach(login: &Login) -> Reach {
             Reach::Nothing(why, remedy)
         }
     }
+}
+
+/// The scopes of a login that may only read.
+pub(super) fn scopes(login: &Login) -> Option<Scopes> {
+    let Login::Tokens(_, tokens) = login else {
+        return None;
+    };
+    Some(Scopes {
+        required: tokens.grant().required_scope(),
+        granted: tokens.read_only_scope()?,
+    })
 }
 
 #[cfg(test)]

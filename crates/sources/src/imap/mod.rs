@@ -69,8 +69,8 @@ use bytes::Bytes;
 use mail::{
     AccountId, Answer, Append, Body, Broken, Candidate, Changed, Changing, Choose, Condition, Cx,
     Described, Fault, FaultKind, Fetched, FolderName, Folders, Found, Horizon, InAll, Keeping,
-    Kindred, Landing, Likely, MailSource, MessageRef, RawMessage, Reach, Removal, Search, Sifted,
-    Snippets, Sought, SourceKind, Spelling, Stage, Step, Summary, Uid, UidSet, UidValidity,
+    Kindred, Landing, Likely, MailSource, MessageRef, RawMessage, Reach, Removal, Scopes, Search,
+    Sifted, Snippets, Sought, SourceKind, Spelling, Stage, Step, Summary, Uid, UidSet, UidValidity,
     Verified, Witness,
 };
 
@@ -298,6 +298,10 @@ impl MailSource for ImapSource {
 
     fn reach(&self) -> Reach {
         bearer::reach(&self.settings.login)
+    }
+
+    fn scopes(&self) -> Option<Scopes> {
+        bearer::scopes(&self.settings.login)
     }
 
     fn keeping(&self) -> Option<Keeping> {

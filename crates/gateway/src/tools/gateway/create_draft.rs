@@ -3,13 +3,16 @@
 use audit::{Seen, Summary};
 use bytes::Bytes;
 use content::Draft;
+use jiff::Timestamp;
 use ledger::{Kind, Place};
 use mail::{AccountId, FolderName, Level};
 use policy::{Ask, Capability, Deed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::args::{Account, Address, Addresses, HeaderId, IdempotencyKey, Letter, Line, Mailbox};
+use crate::args::{
+    Account, Address, Addresses, HeaderId, IdempotencyKey, Letter, Line, Mailbox, Rfc822,
+};
 use crate::envelope::{Done, Reply, Status};
 use crate::pipeline::Ctx;
 use crate::tools::changing::{self, Came};
@@ -31,13 +34,44 @@ pub(crate) struct Args {
     bcc: Option<Addresses>,
     subject: Option<Line>,
     /// Plain text.
-    body: Letter,
+    #[schemars(required)]
+    body: Option<Letter>,
     /// The Message-ID of the message that it answers.
     in_reply_to: Option<HeaderId>,
     idempotency_key: Option<IdempotencyKey>,
+    /// A whole message in place of the fields above; accepted and not listed.
+    #[schemars(skip)]
+    rfc822: Option<Rfc822>,
 }
 
 impl Args {
+    /// Either a whole message, or the fields of one.
+    fn check(&self) -> Result<(), Refusal> {
+        let has_fields = self.from.is_some()
+            || self.to.is_some()
+            || self.cc.is_some()
+            || self.bcc.is_some()
+            || self.subject.is_some()
+            || self.body.is_some()
+            || self.in_reply_to.is_some();
+        match self.rfc822 {
+            Some(_) if has_fields => Err(Refusal::argument(
+                "rfc822",
+                "rfc822 is a whole message; leave out from, to, cc, bcc, subject, body and in_reply_to",
+            )),
+            None if self.body.is_none() => Err(Refusal::argument("body", "body is required")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The octets of the draft. `id` is its Message-ID, unless the caller gave one.
+    fn octets(&self, id: &str, written: Timestamp) -> Vec<u8> {
+        match &self.rfc822 {
+            Some(message) => message.0.octets(id, written),
+            None => content::draft(&self.draft(), id, written),
+        }
+    }
+
     fn draft(&self) -> Draft<'_> {
         Draft {
             from: self.from.as_ref().map(|from| from.0.as_str()),
@@ -45,7 +79,7 @@ impl Args {
             cc: each(self.cc.as_ref()),
             bcc: each(self.bcc.as_ref()),
             subject: self.subject.as_ref().map(|subject| subject.0.as_str()),
-            text: &self.body.0,
+            text: self.body.as_ref().map_or("", |body| &body.0),
             in_reply_to: self.in_reply_to.as_ref().map(|id| id.0.as_str()),
         }
     }
@@ -108,6 +142,7 @@ impl Tool for CreateDraft {
     type Reply = Drafted;
 
     fn ask(args: &Args) -> Result<Ask, Refusal> {
+        args.check()?;
         Ok(Ask::Change {
             account: args.account_id.0.clone(),
             folder: args.folder.0.clone(),
@@ -116,14 +151,17 @@ impl Tool for CreateDraft {
     }
 
     fn kept(args: &Args) -> Summary {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let kept = Summary::new()
+            .account(&args.account_id.0)
+            .folder(&args.folder.0);
+        if let Some(message) = &args.rfc822 {
+            return kept.number("octets", count(message.0.text().len()));
+        }
         let draft = args.draft();
         let people = draft.to.len() + draft.cc.len() + draft.bcc.len();
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        Summary::new()
-            .account(&args.account_id.0)
-            .folder(&args.folder.0)
-            .number("recipients", count(people))
-            .number("octets", count(args.body.0.len()))
+        kept.number("recipients", count(people))
+            .number("octets", count(draft.text.len()))
     }
 
     async fn run(ctx: Ctx<'_>, args: Args) -> Result<Done<Drafted>, Refusal> {
@@ -134,7 +172,7 @@ impl Tool for CreateDraft {
             Some(told) => told,
             None => {
                 let id = format!("{}@mailwarden.invalid", name()?);
-                let octets = content::draft(&args.draft(), &id, ctx.now);
+                let octets = args.octets(&id, ctx.now);
                 let order = Order {
                     kind: Kind::Draft,
                     source: None,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Shown};
 use super::which::{Number, Which};
-use crate::args::{Account, Mailbox, PartId, Within};
+use crate::args::{Account, Mailbox, PartName, Within};
 use crate::envelope::{Done, Link};
 use crate::guarded_mail::GuardedMail;
 use crate::pipeline::Ctx;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// From the same search: refused when the folder was rebuilt since.
     uidvalidity: Option<Number>,
     /// From fetch_body.
-    part_id: PartId,
+    part_id: PartName,
     /// Its text instead of its bytes, where it can be extracted.
     #[schemars(extend("default" = false))]
     as_text: Option<bool>,
@@ -109,10 +109,11 @@ impl Tool for FetchAttachment {
     }
 
     fn kept(args: &Args) -> Summary {
-        args.which()
-            .kept()
-            .part(&args.part_id.0)
-            .switch_if("as_text", args.as_text)
+        let kept = match &args.part_id {
+            PartName::Number(part) => args.which().kept().part(part),
+            PartName::File(name) => args.which().kept().digest_if("file", Some(name.clone())),
+        };
+        kept.switch_if("as_text", args.as_text)
             .number_if("max_bytes", args.max_bytes.map(|n| n.0))
     }
 
@@ -124,14 +125,42 @@ impl Tool for FetchAttachment {
             Ok(at) => at,
             Err(halt) => return Ok(Answer::failed::<Self>(&which, &args, mail.sort(halt)?)),
         };
+        let part = match find_part(&mail, &at, &args.part_id).await? {
+            Ok(part) => part,
+            Err(issue) => return Ok(Answer::failed::<Self>(&which, &args, issue)),
+        };
         let read = match args.as_text {
-            Some(true) => as_text(&ctx, &mail, &at, &args.part_id.0).await?,
+            Some(true) => as_text(&ctx, &mail, &at, &part).await?,
             _ => {
                 let most = u64::from(args.max_bytes.map_or(200_000, |n| n.0));
-                as_bytes(&ctx, &mail, &at, &args.part_id.0, most).await?
+                as_bytes(&ctx, &mail, &at, &part, most).await?
             }
         };
         Ok(read.unwrap_or_else(|issue| Answer::failed::<Self>(&which, &args, issue)))
+    }
+}
+
+/// The number of a part that may be named by its file.
+async fn find_part(
+    mail: &GuardedMail<'_>,
+    at: &MessageRef,
+    named: &PartName,
+) -> Result<Result<Section, Issue>, Refusal> {
+    let name = match named {
+        PartName::Number(part) => return Ok(Ok(part.clone())),
+        PartName::File(name) => name,
+    };
+    let fetched = match mail.message(at, Level::Full, &|_| Vec::new()).await {
+        Ok((fetched, _)) => fetched,
+        Err(halt) => return mail.sort(halt).map(Err),
+    };
+    match content::sections_named(&fetched.structure, name).as_slice() {
+        [] => Err(no_such_part()),
+        [part] => Ok(Ok(part.clone())),
+        _ => Err(Refusal::argument(
+            "part_id",
+            "several attachments have that file name; pass a part_id that fetch_body lists",
+        )),
     }
 }
 

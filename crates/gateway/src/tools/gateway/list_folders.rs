@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 use crate::args::Account;
 use crate::envelope::{Done, Reply, Status};
+use crate::guarded_mail::Visible;
 use crate::pipeline::Ctx;
 use crate::tools::shown::has_safe_name;
 use crate::tools::{Annotations, Tool, Toolset};
@@ -107,6 +108,7 @@ impl Tool for ListFolders {
             }
         };
         let policy = ctx.policy();
+        let hidden = hidden_count(&found);
         let named = found.folders.iter().filter(|folder| has_safe_name(folder));
         let folders: Vec<Folder> = named
             .map(|folder| {
@@ -122,8 +124,6 @@ impl Tool for ListFolders {
                 }
             })
             .collect();
-        let unsafe_names = found.folders.len() - folders.len();
-        let hidden = found.hidden + found.unusable + unsafe_names;
         let summary = format!("{} folder(s) open to you, {hidden} hidden", folders.len());
         Ok(Done::new(
             summary,
@@ -137,4 +137,10 @@ impl Tool for ListFolders {
             },
         ))
     }
+}
+
+/// How many folders there are besides those that are listed.
+pub(super) fn hidden_count(found: &Visible) -> usize {
+    let unsafe_names = found.folders.iter().filter(|folder| !has_safe_name(folder));
+    found.hidden + found.unusable + unsafe_names.count()
 }

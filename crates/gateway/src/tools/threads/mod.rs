@@ -10,7 +10,7 @@ mod read_email;
 mod read_thread;
 mod summed;
 mod texts;
-mod together;
+pub(super) mod together;
 mod turns;
 
 pub(crate) use get_email_path::GetEmailPath;

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 /// All of them, in their order, however long it takes.
-pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+pub(in crate::tools) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let came = gathered(futures, |_| false, Duration::MAX).await;
     came.into_iter().flatten().collect()
 }

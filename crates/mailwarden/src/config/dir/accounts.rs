@@ -15,7 +15,7 @@ use super::reader::Reader;
 use super::secrets::SecretStore;
 use super::yaml::{Node, Value};
 use crate::config::env::Wide;
-use crate::config::{Account, AppleStore, ErrorStyle, LedgerPlace, Provider, Store};
+use crate::config::{Account, AppleStore, ErrorStyle, LedgerPlace, Provider, Store, TextStyle};
 use crate::shared_ledger::SharedRecords;
 
 /// What `accounts.yaml` comes to.
@@ -23,6 +23,7 @@ pub(super) struct Accounts {
     pub accounts: Vec<Account>,
     pub store: SecretStore,
     pub errors: ErrorStyle,
+    pub text: TextStyle,
     pub uncertain_text: UncertainText,
     pub audit: Keeping,
     pub audit_directory: Option<PathBuf>,
@@ -77,6 +78,7 @@ pub(super) fn read(reader: &mut Reader<'_>, around: &Around<'_>) -> Accounts {
     Accounts {
         ids: all_read.then(|| seen.into_keys().map(str::to_owned).collect()),
         errors: errors(section("errors"), reader, around.wide),
+        text: text(section("text"), reader, around.wide),
         uncertain_text: uncertain_text(section("uncertain_text"), around.wide),
         accounts,
         store,
@@ -111,6 +113,21 @@ fn errors(node: Option<&Node>, reader: &mut Reader<'_>, wide: &Wide) -> ErrorSty
         reader.problem(node, what, "keep one of them");
     }
     said.or(wide.errors).unwrap_or_default()
+}
+
+fn text(node: Option<&Node>, reader: &mut Reader<'_>, wide: &Wide) -> TextStyle {
+    let written = match node.and_then(Node::text) {
+        Some("json") => Some(TextStyle::Json),
+        Some("readable") => Some(TextStyle::Readable),
+        _ => None,
+    };
+    if let (Some(node), Some(written), Some(set)) = (node, written, wide.text)
+        && written != set
+    {
+        let what = "'text' and the variable MAILWARDEN_TEXT say different things";
+        reader.problem(node, what, "keep one of them");
+    }
+    written.or(wide.text).unwrap_or_default()
 }
 
 /// Either may withhold; neither may take that back.

@@ -95,6 +95,12 @@ pub(super) static ACCOUNTS_FILE: Keys = Keys {
             "How hard errors travel; 'result' sends them as tool results, for hosts that hide protocol errors from the model.",
         ),
         key(
+            "text",
+            Default("readable"),
+            Shape::Word(&["readable", "json"]),
+            "What the text block of an answer holds: 'readable' lines, or with 'json' the structured content once more, for clients that read nothing else.",
+        ),
+        key(
             "uncertain_text",
             Default("show"),
             UNCERTAIN_TEXT,

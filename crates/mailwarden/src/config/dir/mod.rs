@@ -42,7 +42,7 @@ pub(crate) use vouching::{Vouchee, Vouching};
 
 use self::secrets::SecretStore;
 use super::problem::{Problem, Problems};
-use super::{Account, Changes, ErrorStyle, env};
+use super::{Account, Changes, ErrorStyle, TextStyle, env};
 use policies::Policies;
 use reader::Reader;
 use sheet::Sheet;
@@ -53,6 +53,7 @@ pub(crate) struct Loaded {
     /// In the order in which they were written.
     pub accounts: Vec<Account>,
     pub errors: ErrorStyle,
+    pub text: TextStyle,
     pub uncertain_text: UncertainText,
     /// What is done with the audit log.
     pub audit: Keeping,
@@ -202,6 +203,7 @@ fn load_with(
         Some(read) if problems.is_empty() => Ok(Loaded {
             accounts: read.accounts,
             errors: read.errors,
+            text: read.text,
             uncertain_text: read.uncertain_text,
             audit: read.audit,
             audit_directory: read.audit_directory,

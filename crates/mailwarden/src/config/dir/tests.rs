@@ -379,6 +379,23 @@ fn variables_that_tune_hold_beside_a_directory() {
 }
 
 #[test]
+fn the_text_block_is_chosen_by_file_or_variable() {
+    let file = |word: &str| World::new().edit("accounts.yaml", "errors: protocol", word);
+    for (world, want) in [
+        (World::new(), TextStyle::Readable),
+        (file("text: json"), TextStyle::Json),
+        (file("text: readable"), TextStyle::Readable),
+        (World::new().set("MAILWARDEN_TEXT", "json"), TextStyle::Json),
+        (
+            file("text: json").set("MAILWARDEN_TEXT", "json"),
+            TextStyle::Json,
+        ),
+    ] {
+        assert_eq!(world.load().unwrap().text, want);
+    }
+}
+
+#[test]
 fn uncertain_text_withheld_by_file_variable_or_policy() {
     use mail::UncertainText::{Show, Withhold};
     let read = |world: World| {

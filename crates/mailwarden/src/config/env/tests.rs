@@ -175,6 +175,7 @@ fn every_wrong_value_is_one_line_that_names_its_variable() {
         ("MAIL_IMAP_ALLOW_PLAINTEXT", "2", "true or false"),
         ("MAIL_IMAP_ERRORS", "json", "protocol or result"),
         ("MAILWARDEN_UNCERTAIN_TEXT", "hide", "show or withhold"),
+        ("MAILWARDEN_TEXT", "xml", "readable or json"),
         ("MAIL_IMAP_CA_CERT_PATH", "/no/such/file", "cannot be read"),
         (
             "MAIL_IMAP_DEFAULT_PASSWORD",

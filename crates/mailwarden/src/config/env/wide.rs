@@ -8,8 +8,8 @@ use mail::UncertainText;
 use sources::imap::{Roots, Timeouts};
 
 use super::{IMAP, Reader};
-use crate::config::ErrorStyle;
 use crate::config::changes::{Gate, SETTLE};
+use crate::config::{ErrorStyle, TextStyle};
 
 const APPEND_TIMEOUT: &str = "IMAP_MCP_APPEND_TIMEOUT";
 
@@ -158,6 +158,18 @@ impl Reader {
             "result" => Some(ErrorStyle::Result),
             _ => {
                 self.problem("MAIL_IMAP_ERRORS", "must be protocol or result");
+                None
+            }
+        }
+    }
+
+    pub(super) fn text_style(&mut self) -> Option<TextStyle> {
+        let word = self.text.as_ref()?.trim().to_ascii_lowercase();
+        match word.as_str() {
+            "readable" => Some(TextStyle::Readable),
+            "json" => Some(TextStyle::Json),
+            _ => {
+                self.problem(super::TEXT, "must be readable or json");
                 None
             }
         }

@@ -37,6 +37,8 @@ use crate::server::health;
 use crate::server::mcp::{Alone, Server};
 use crate::watched::{Unserved, Watched};
 
+const MCP: &str = "/mcp";
+const MCP_WITH_SLASH: &str = "/mcp/";
 pub(super) const SESSION: &str = "mcp-session-id";
 /// What a request of the revision of 2026-07-28 asks for, without its body.
 pub(super) const ASKS: &str = "mcp-method";
@@ -134,6 +136,7 @@ impl Gate {
     }
 
     /// INVARIANT: paths are compared as they were written; what is spelled otherwise is another.
+    /// The one exception is `/mcp/`, which some clients send for `/mcp`.
     async fn route(
         &self,
         request: Request<Incoming>,
@@ -141,10 +144,10 @@ impl Gate {
         page: Option<&HeaderValue>,
     ) -> Passed {
         match request.uri().path() {
-            "/mcp" if page.is_some() && request.method() == Method::OPTIONS => {
+            MCP | MCP_WITH_SLASH if page.is_some() && request.method() == Method::OPTIONS => {
                 answers::preflight().into()
             }
-            "/mcp" => {
+            MCP | MCP_WITH_SLASH => {
                 let passed = self.mcp(request, door).await;
                 passed.unwrap_or_else(Passed::from)
             }

@@ -85,7 +85,13 @@ fn what_is_done_is_told_in_full_and_is_so() {
         }
         let mut data = answer.data.clone();
         sort(&mut data);
-        for name in ["status", "issues", "transaction_id", "transaction_state"] {
+        for name in [
+            "status",
+            "issues",
+            "transaction_id",
+            "transaction_state",
+            "decision",
+        ] {
             data.as_object_mut().unwrap().remove(name);
         }
         for name in ["new_message_id", "new_uid", "new_uidvalidity"] {

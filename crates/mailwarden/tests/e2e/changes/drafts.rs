@@ -47,6 +47,7 @@ fn a_draft_says_what_was_said_and_is_told_in_full() {
     let want = json!({
         "status": "ok", "issues": [], "transaction_state": "done", "transaction_id": answer.id(),
         "account_id": HOME, "folder": "Drafts", "uid": draft.uid, "uidvalidity": draft.uidvalidity,
+        "decision": "ALLOW",
     });
     assert_eq!(answer.data, want);
     assert_eq!(draft.item.flags, ["\\Draft", "\\Seen"]);

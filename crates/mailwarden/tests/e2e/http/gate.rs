@@ -121,7 +121,7 @@ fn there_is_one_way_in_and_no_way_around_it() {
     for path in [
         "/",
         "//mcp",
-        "/mcp/",
+        "/mcp//",
         "/MCP",
         "/Mcp",
         "/%6dcp",

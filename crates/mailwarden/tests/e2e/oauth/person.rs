@@ -10,7 +10,7 @@ use testkit::http::parameter;
 use crate::directory::Printed;
 
 /// A login under way. Whoever drops it ends it.
-pub(super) struct Login {
+pub(crate) struct Login {
     child: Child,
     out: BufReader<ChildStdout>,
     seen: String,
@@ -18,7 +18,7 @@ pub(super) struct Login {
 }
 
 impl Login {
-    pub(super) fn start(mut command: Command, dir: &Path) -> Self {
+    pub(crate) fn start(mut command: Command, dir: &Path) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -34,7 +34,7 @@ impl Login {
     }
 
     /// The address that is to be opened.
-    pub(super) fn address(&mut self) -> String {
+    pub(crate) fn address(&mut self) -> String {
         self.line(|line| line.starts_with("http"))
     }
 
@@ -61,7 +61,7 @@ impl Login {
         writeln!(stdin, "{line}").unwrap();
     }
 
-    pub(super) fn end(mut self) -> Printed {
+    pub(crate) fn end(mut self) -> Printed {
         // What is typed in no more.
         drop(self.child.stdin.take());
         let mut stdout = std::mem::take(&mut self.seen).into_bytes();

@@ -63,8 +63,9 @@ fn changes(house: &House) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// All of them are refused, and nobody on the network hears of it.
-fn assert_reading_only(house: &House, client: &mut McpClient) {
+/// All of them are refused, and nobody on the network hears of it. The scope that a change needs
+/// is null where the provider's is not known.
+fn assert_reading_only(house: &House, client: &mut McpClient, required: &Value) {
     assert_eq!(standing(client)["status"], "read_only");
     assert_all_are_tried(house, client);
     let before = world(house);
@@ -79,6 +80,9 @@ fn assert_reading_only(house: &House, client: &mut McpClient) {
             "{tool}: {}",
             refused.text
         );
+        let granted = refused.text("/granted_scope");
+        assert!(granted.ends_with("mail.readonly"), "{tool}: {granted}");
+        assert_eq!(refused.data("/required_scope"), *required, "{tool}");
     }
     let stats = house.road.stats();
     assert_eq!((stats.connections, stats.commands), (0, 0), "{connections}");
@@ -116,9 +120,9 @@ fn a_scope_for_reading_changes_nothing_and_mail_may_be_copied_out() {
     );
     let mut fresh = house.client();
     // Before anything else was asked, and while a connection is open.
-    assert_reading_only(&house, &mut fresh);
+    assert_reading_only(&house, &mut fresh, &Value::Null);
     assert_works(&mut fresh);
-    assert_reading_only(&house, &mut fresh);
+    assert_reading_only(&house, &mut fresh, &Value::Null);
     let copied = copy_out(&house, &mut fresh);
     assert!(!copied.is_error, "{}", copied.text);
     let mut bob = house.server.login("bob", "secret");
@@ -140,9 +144,9 @@ fn what_is_granted_counts_and_not_what_was_asked_for() {
         if at == Endpoint::Refresh {
             assert_works(&mut client);
         }
-        assert_reading_only(&house, &mut client);
+        assert_reading_only(&house, &mut client, &json!(SCOPE));
         // Also after a restart, before anything was asked.
-        assert_reading_only(&house, &mut house.client());
+        assert_reading_only(&house, &mut house.client(), &json!(SCOPE));
     }
 }
 
@@ -203,5 +207,5 @@ fn a_grant_for_reading_that_is_learnt_while_a_change_waits_for_its_session_count
         refused.text
     );
     assert_eq!(world(&house), before);
-    assert_reading_only(&house, &mut client);
+    assert_reading_only(&house, &mut client, &json!(SCOPE));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{House, ladder, reason, told, whitelist};
+use super::{House, ladder, reason, told, whitelist, work};
 use crate::config_directory::program;
 
 #[test]
@@ -49,10 +49,29 @@ fn callers_are_shown_the_tools_that_their_policy_could_allow() {
         ("lists", whitelist(rule("METADATA"))),
         ("all", whitelist(rule("FULL"))),
     ]);
-    for (caller, tools, has, lacks) in [
-        ("counts", 9, "folder_stats", "search"),
-        ("lists", 11, "search", "fetch_envelope"),
-        ("all", 17, "fetch_attachment", "imap_delete_message"),
+    for (caller, tools, has, lacks, why) in [
+        (
+            "counts",
+            9,
+            "folder_stats",
+            "search",
+            "visibility_below_METADATA",
+        ),
+        (
+            "lists",
+            11,
+            "search",
+            "fetch_envelope",
+            "visibility_below_ENVELOPE",
+        ),
+        (
+            "all",
+            17,
+            "fetch_attachment",
+            "imap_delete_message",
+            "capability_missing",
+        ),
+        ("all", 17, "fetch_attachment", "move", "capability_missing"),
     ] {
         let mut agent = house.client(caller);
         let listed = agent.request("tools/list", json!({})).unwrap();
@@ -67,10 +86,62 @@ fn callers_are_shown_the_tools_that_their_policy_could_allow() {
             names.contains(&has) && !names.contains(&lacks),
             "{caller}: {names:?}"
         );
-        let refused = agent.request("tools/call", json!({ "name": lacks, "arguments": {} }));
+        assert_eq!(reason(&agent.call(lacks, json!({}))), why, "{caller}");
+    }
+}
+
+#[test]
+fn a_tool_outside_the_policy_is_denied_and_audited() {
+    let rule = json!([{ "match": { "from_domain": "x.example" }, "grant": "METADATA" }]);
+    let house = House::new(&[("agent", whitelist(rule))]);
+    let mut agent = house.client("agent");
+    for (tool, arguments, why) in [
+        (
+            "fetch_body",
+            work(json!({ "uid": 1 })),
+            "visibility_below_BODY",
+        ),
+        ("mark_seen", work(json!({ "uid": 1 })), "capability_missing"),
+        (
+            "fetch_body",
+            json!({ "nonsense": 1 }),
+            "visibility_below_BODY",
+        ),
+    ] {
+        let refused = agent.call(tool, arguments.clone());
+        assert_eq!(reason(&refused), why, "{tool}");
+        let records = house.records();
+        let last = records.last().unwrap();
+        assert_eq!(
+            (
+                &last["tool"],
+                &last["decision"],
+                &last["reason"],
+                &last["result"]
+            ),
+            (&json!(tool), &json!("DENY"), &json!(why), &json!("denied")),
+            "{last}"
+        );
+        let folder = arguments.get("folder");
+        assert_eq!(last["arguments"].get("folder"), folder, "{last}");
+        let missing = (tool == "mark_seen").then(|| json!("mark_seen"));
+        assert_eq!(last.get("missing_capability").cloned(), missing, "{last}");
+    }
+}
+
+#[test]
+fn a_tool_of_another_toolset_stays_unknown() {
+    let rule = json!([{ "match": { "from_domain": "x.example" }, "grant": "COUNT" }]);
+    let house = House::new(&[("agent", whitelist(rule))]);
+    house.edit_callers(|caller| caller["toolsets"] = json!(["gateway"]));
+    let mut agent = house.client("agent");
+    for tool in ["imap_get_message", "read_email", "fetch_raw_rfc822"] {
+        let refused = agent.request("tools/call", json!({ "name": tool, "arguments": {} }));
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code, -32602);
         assert!(
-            refused.unwrap_err().message.contains("unknown tool"),
-            "{caller}"
+            refused.message.contains("unknown tool"),
+            "{tool}: {refused:?}"
         );
     }
 }
@@ -95,6 +166,17 @@ fn the_caller_is_told_its_own_policy_and_no_pattern() {
         (&json!("NONE"), &json!("BODY"))
     );
     assert_eq!(folder["capabilities"], json!(["move_out"]));
+    assert_eq!(
+        (&folder["mode"], &folder["sender_rules_count"]),
+        (&json!("whitelist"), &json!(1))
+    );
+    assert_eq!(data["tool_set_version"], "1.0.0");
+    let listed = agent.call("list_folders", json!({ "account_id": "work" }));
+    let hidden = &listed.structured["data"]["hidden_folders_count"];
+    assert_eq!(
+        (&data["accounts"][0]["hidden_folders_count"], hidden),
+        (&json!(7), hidden)
+    );
     let all = format!("{}{}", policy.text, policy.structured);
     assert!(!all.contains("pattern") && !all.contains("other"), "{all}");
     let me = agent.call("get_caller_identity", json!({}));
@@ -142,4 +224,26 @@ fn labels_are_for_those_who_see_an_account_that_has_them() {
     let path = house.dir.path().join("policies/agent.yaml");
     std::fs::write(path, format!("{policy:#}\n")).unwrap();
     assert!(!has_labels());
+}
+
+#[test]
+fn a_policy_is_described_while_a_mail_server_is_away() {
+    let house = House::new(&[("agent", ladder())]);
+    let gone = testkit::Dovecot::start();
+    let path = house.dir.path().join("accounts.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (here, there) = (house.server.port().to_string(), gone.port().to_string());
+    std::fs::write(&path, text.replacen(&here, &there, 1)).unwrap();
+    drop(gone);
+    let mut agent = house.client("agent");
+    let policy = agent.call("describe_policy", json!({}));
+    let data = &policy.structured["data"];
+    assert_eq!(data["status"], "partial", "{}", policy.text);
+    assert_eq!(data["issues"][0]["code"], "connection_refused");
+    let counts = ["/accounts/0", "/accounts/1"].map(|account| {
+        let account = data.pointer(account).unwrap();
+        account.get("hidden_folders_count").cloned()
+    });
+    assert_eq!(counts, [None, Some(json!(7))]);
+    assert_eq!(data["accounts"][0]["folders"][0]["path"], "INBOX");
 }

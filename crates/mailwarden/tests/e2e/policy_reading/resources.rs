@@ -7,13 +7,7 @@ use super::{House, attached, blacklist, letter};
 
 /// A caller with the gateway's tools alone.
 fn agent(house: &House) -> McpClient {
-    let path = house.dir.path().join("callers.yaml");
-    let mut callers: Value =
-        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    for one in callers["callers"].as_array_mut().unwrap() {
-        one["toolsets"] = json!(["gateway"]);
-    }
-    std::fs::write(&path, format!("{callers:#}\n")).unwrap();
+    house.edit_callers(|caller| caller["toolsets"] = json!(["gateway"]));
     house.client("agent")
 }
 
@@ -41,10 +35,7 @@ fn complete(agent: &mut McpClient, name: &str, value: &str, account: Option<&str
 #[test]
 fn templates_and_completion_show_what_the_policy_opens() {
     for (level, names) in [
-        (
-            "FULL",
-            &["message", "message-source", "attachment"] as &[&str],
-        ),
+        ("FULL", &["message", "attachment"] as &[&str]),
         ("BODY", &["message"]),
         ("HEADERS", &[]),
     ] {
@@ -92,8 +83,7 @@ fn resources_are_read_and_what_is_hidden_is_not_there() {
     let message = read(uri("work", "INBOX", 1)).unwrap();
     let text = message["contents"][0]["text"].as_str().unwrap();
     assert!(text.contains("see below"), "{text}");
-    let source = read(format!("{}/raw", uri("work", "INBOX", 1))).unwrap();
-    assert_eq!(source["contents"][0]["mimeType"], "message/rfc822");
+    assert!(!text.contains("/raw"), "{text}");
     let part = read(format!("{}/part/2", uri("work", "INBOX", 1))).unwrap();
     assert_eq!(part["contents"][0]["mimeType"], "text/plain");
     for (uri, code, reason) in [
@@ -111,5 +101,48 @@ fn resources_are_read_and_what_is_hidden_is_not_there() {
         assert_eq!(error.data["reason"], reason, "{uri}");
         let number = if code == "not_found" { -32002 } else { -32600 };
         assert_eq!(error.code, number, "{uri}");
+    }
+}
+
+#[test]
+fn raw_sources_need_the_imap_toolset() {
+    let source = "imap://{account}/mailbox/{mailbox}/message/{uidvalidity}/{uid}/raw";
+    for (sets, serves) in [
+        (json!(["gateway"]), false),
+        (json!(["gateway", "threads"]), false),
+        (json!(["imap"]), true),
+        (json!(["imap", "gateway"]), true),
+    ] {
+        let house = House::new(&[("agent", blacklist("FULL", json!([])))]);
+        house.edit_callers(|caller| caller["toolsets"] = sets.clone());
+        let raw = letter("a@x.example", "open", "zanzibar");
+        house.server.deliver("alice", "INBOX", &raw);
+        let validity = crate::support::uidvalidity(&house.server, "INBOX");
+        let mut agent = house.client("agent");
+        let uri = format!("imap://work/mailbox/INBOX/message/{validity}/1/raw");
+        let read = agent.request("resources/read", json!({ "uri": uri }));
+        assert_eq!(read.is_ok(), serves, "{sets}: {read:?}");
+        let offered = templates(&mut agent).contains(&"message-source".to_owned());
+        assert_eq!(offered, serves, "{sets}");
+        let params = json!({
+            "ref": { "type": "ref/resource", "uri": source },
+            "argument": { "name": "account", "value": "" },
+        });
+        let completed = agent.request("completion/complete", params).unwrap();
+        let values = completed["completion"]["values"].as_array().unwrap();
+        assert_eq!(!values.is_empty(), serves, "{sets}");
+        if let Err(refused) = read {
+            assert_eq!(
+                (refused.code, &refused.data["code"]),
+                (-32002, &json!("not_found"))
+            );
+            let records = house.records();
+            let denied = records
+                .iter()
+                .find(|one| one["decision"] == "DENY")
+                .unwrap();
+            assert_eq!(denied["reason"], "unknown_tool", "{denied}");
+            assert_eq!(denied["tool"], "imap_get_message_raw", "{denied}");
+        }
     }
 }

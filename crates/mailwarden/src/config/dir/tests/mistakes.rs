@@ -86,6 +86,12 @@ fn variables_beside_a_directory() {
             World::new().set("MAIL_IMAP_ERRORS", "result"),
         ),
         (
+            "text in both",
+            World::new()
+                .edit("accounts.yaml", "errors: protocol", "text: readable")
+                .set("MAILWARDEN_TEXT", "json"),
+        ),
+        (
             "days in both",
             World::new().set("MAILWARDEN_AUDIT_HOT_DAYS", "7"),
         ),

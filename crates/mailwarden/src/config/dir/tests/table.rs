@@ -169,6 +169,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     Mistake("a hook that is no path", A, "hot_days: 90", "external_root_hook: notify --token canary-4711"),
     Mistake("a hook that is not there", A, "hot_days: 90", "external_root_hook: /no/such/canary-4711"),
     Mistake("errors that are none", A, "errors: protocol", "errors: loud"),
+    Mistake("a text that is none", A, "errors: protocol", "text: xml"),
     Mistake("a wal that is a path", A, "wal:\n  path: /var/lib/wal.db", "wal: /var/lib/wal.db"),
     // Callers.
     Mistake("a caller twice", C, "id: bot", "id: invoice-agent"),
