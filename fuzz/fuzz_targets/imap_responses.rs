@@ -72,7 +72,8 @@ fn run(stream: &[u8], mut sizes: impl Iterator<Item = usize>) -> Seen {
     (events, None)
 }
 
-/// What is stored of a response is bounded by its octets, and less of it is where nothing asked for it.
+/// What is stored of a response is bounded by its octets, and less of it is where nothing asked for
+/// it.
 fn stored(event: &Event) {
     let Event::Untagged(_, data) = event else { return };
     let values = data.stored_values();

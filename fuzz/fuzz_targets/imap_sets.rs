@@ -1,5 +1,5 @@
-//! Sets of message numbers: any text is a set or none, a set holds no more ranges than its text has items, and whatever
-//! is done with it is done range by range.
+//! Sets of message numbers: any text is a set or none, a set holds no more ranges than its text has
+//! items, and whatever is done with it is done range by range.
 
 #![no_main]
 

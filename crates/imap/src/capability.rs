@@ -23,7 +23,8 @@ impl Capabilities {
         self.0.is_empty()
     }
 
-    /// INVARIANT: a session keeps them, so a server that names thousands is not listened to any longer.
+    /// INVARIANT: a session keeps them, so a server that names thousands is not listened to any
+    /// longer.
     pub(crate) fn from_values(values: &[Value<'_>]) -> Self {
         let names = values.iter().filter_map(Value::string);
         let names = names.filter(|name| name.len() <= MAX_NAME_BYTES);

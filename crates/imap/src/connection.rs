@@ -179,8 +179,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// The next whole response, when it has arrived. The caller parses it, on any thread, and gives it to
-    /// [`receive`](Self::receive) before it takes another.
+    /// The next whole response, when it has arrived. The caller parses it, on any thread, and gives
+    /// it to [`receive`](Self::receive) before it takes another.
     pub fn next_frame(&mut self) -> Result<Option<Bytes>, FrameError> {
         while let Some(frame) = self.framer.next_response()? {
             if !frame.trim_ascii().is_empty() {
@@ -190,7 +190,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// Matches a response to its command. `None` for a continuation, which only lets more be written.
+    /// Matches a response to its command. `None` for a continuation, which only lets more be
+    /// written.
     pub fn receive(&mut self, response: Response) -> Option<Event> {
         match response {
             Response::Continuation(_) => {

@@ -1,7 +1,9 @@
-//! Which untagged responses a flight of commands asks for. All others are unsolicited, and are not worth keeping.
+//! Which untagged responses a flight of commands asks for. All others are unsolicited, and are not
+//! worth keeping.
 //!
-//! RFC 3501 section 5.2 lets a server send data at any time. What tells of the open mailbox (`EXISTS`, `EXPUNGE`,
-//! status codes) always counts; of everything else only the answer to a question does.
+//! RFC 3501 section 5.2 lets a server send data at any time. What tells of the open mailbox
+//! (`EXISTS`, `EXPUNGE`, status codes) always counts; of everything else only the answer to a
+//! question does.
 
 use bytes::Bytes;
 

@@ -33,13 +33,14 @@ pub enum Data {
     Fetch(Box<Fetch>),
     /// Not understood, or not needed: the line without its end.
     Other(Bytes),
-    /// An answer of this name whose numbers or syntax cannot be read. INVARIANT: never taken for an empty answer.
+    /// An answer of this name whose numbers or syntax cannot be read. INVARIANT: never taken for an
+    /// empty answer.
     Malformed(&'static str),
 }
 
 impl Data {
-    /// How many values it stores beside the octets of its response: about 64 octets of memory each. A few octets may
-    /// become many values, so a bound on octets alone is none on memory.
+    /// How many values it stores beside the octets of its response: about 64 octets of memory each.
+    /// A few octets may become many values, so a bound on octets alone is none on memory.
     pub fn stored_values(&self) -> usize {
         let own = match self {
             Self::Status(status) => usize::from(status.code.is_some()),
@@ -72,7 +73,8 @@ pub(crate) fn texts(strings: &[String]) -> usize {
 }
 
 impl Response {
-    /// Never fails: what cannot be read is [`Data::Other`], or [`Data::Malformed`] where it would have been an answer.
+    /// Never fails: what cannot be read is [`Data::Other`], or [`Data::Malformed`] where it would
+    /// have been an answer.
     pub fn parse(frame: &Bytes, limits: &Limits) -> Self {
         let line = frame.strip_suffix(b"\n").unwrap_or(frame);
         let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -8,7 +8,8 @@ use crate::{Limits, Malformed, SequenceSet, Value};
 
 /// `* SEARCH 2 84 882 (MODSEQ 9)`. Read without the tokenizer: a mailbox may hold a million matches.
 ///
-/// INVARIANT: a word that is no message number makes the answer malformed. Without it the rest could be no match at all.
+/// INVARIANT: a word that is no message number makes the answer malformed. Without it the rest
+/// could be no match at all.
 pub(crate) fn read_search(rest: &[u8]) -> Result<SequenceSet, Malformed> {
     let end = memchr::memchr(b'(', rest).unwrap_or(rest.len());
     let words = rest.get(..end).unwrap_or_default();

@@ -22,7 +22,8 @@ impl SequenceSet {
         collector.finish()
     }
 
-    /// Reads `1:5,7,9:12` in any order, as a server may write it. `None` for anything else, `*` and 0 included.
+    /// Reads `1:5,7,9:12` in any order, as a server may write it. `None` for anything else, `*` and
+    /// 0 included.
     pub fn parse(text: &[u8]) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::default());
@@ -105,8 +106,8 @@ impl SequenceSet {
     }
 }
 
-/// Collects ranges in any order, and holds at most about twice as many as are distinct: a server may repeat one for
-/// as long as a line is.
+/// Collects ranges in any order, and holds at most about twice as many as are distinct: a server
+/// may repeat one for as long as a line is.
 #[derive(Default)]
 pub(crate) struct Collector {
     ranges: Vec<(u32, u32)>,

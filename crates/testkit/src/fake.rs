@@ -80,7 +80,8 @@ impl Fake {
         self.record.lock().streams.len()
     }
 
-    /// Waits until so many clients have left in the middle of their script; panics after ten seconds.
+    /// Waits until so many clients have left in the middle of their script; panics after ten
+    /// seconds.
     pub fn await_left(&self, clients: usize) {
         let deadline = Instant::now() + PATIENCE;
         let mut state = self.record.lock();

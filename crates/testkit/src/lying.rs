@@ -1,6 +1,7 @@
 //! Mail servers that lie: absurd ranges, floods and malformed numbers, for tests and benchmarks.
 //!
-//! Each is a scripted server that behaves until a client sends the command that it answers with its lie.
+//! Each is a scripted server that behaves until a client sends the command that it answers with its
+//! lie.
 
 use std::thread;
 use std::time::Duration;
@@ -309,7 +310,8 @@ pub fn drip(s: &mut Session) -> ! {
     }
 }
 
-/// Sends a short line that nothing asked for, again and again, until the client leaves: the call goes on, and is busy.
+/// Sends a short line that nothing asked for, again and again, until the client leaves: the call
+/// goes on, and is busy.
 pub fn trickle(s: &mut Session) -> ! {
     loop {
         s.untagged("OK wait");

@@ -73,7 +73,8 @@ pub(super) struct Judging {
 }
 
 impl Judging {
-    /// On a thread of its own where there is much to judge, so that it delays no other call. It ends with its call.
+    /// On a thread of its own where there is much to judge, so that it delays no other call. It
+    /// ends with its call.
     pub(super) async fn off_thread(self) -> Result<(UidSet, Tally), Fault> {
         let stop = StopOnDrop::default();
         if self.looks != Looks::AtFacts || lock(&self.shelf).weight() <= MUCH {

@@ -13,7 +13,8 @@ use crate::pipeline::{LITTLE, at_once};
 
 /// Facts of so many messages are asked for at once.
 const GROUP: u32 = 1_000;
-/// Octets of facts that one folder may have while it is judged: twice what is kept of an account afterwards.
+/// Octets of facts that one folder may have while it is judged: twice what is kept of an account
+/// afterwards.
 const MAX_FOLDER_BYTES: usize = 2 * MOST;
 /// Messages that are too large to be described together are asked for in groups down to this.
 const LEAST_GROUP: u64 = 20;
@@ -54,7 +55,8 @@ impl GuardedMail<'_> {
                 lesson.keep(&earlier.await.map_err(fell)?);
             }
             let (one, other) = (one?, other?);
-            // INVARIANT: a server that names messages and describes none of them is not asked about billions of them.
+            // INVARIANT: a server that names messages and describes none of them is not asked about
+            // billions of them.
             if asked == 2 * u64::from(GROUP) && one.is_empty() && other.is_empty() {
                 return Err(stumbled());
             }

@@ -371,7 +371,8 @@ impl Survey {
     /// The newest so many, newest first, and how many there are with those behind them.
     fn newest(&self, below: Option<Anchor>, limit: usize) -> (Vec<(i64, Uid)>, u64) {
         match &self.order {
-            // INVARIANT: counted from ranges, for a server may claim billions of messages in a few octets.
+            // INVARIANT: counted from ranges, for a server may claim billions of messages in a few
+            // octets.
             Order::ByUid => {
                 let lower = below.map(|at| self.hits.below(at.uid));
                 let hits = lower.as_ref().unwrap_or(&self.hits);

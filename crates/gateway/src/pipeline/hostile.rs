@@ -46,7 +46,8 @@ impl Ctx<'_> {
 /// Sets of so many ranges are gone through in about a millisecond.
 const MAX_INLINE_RANGES: usize = 50_000;
 
-/// Goes through sets of so many ranges; many of them while another thread takes over the tasks of this one.
+/// Goes through sets of so many ranges; many of them while another thread takes over the tasks of
+/// this one.
 pub(crate) fn over_ranges<R>(ranges: usize, work: impl FnOnce() -> R) -> R {
     let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
     if ranges > MAX_INLINE_RANGES && matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {

@@ -1,4 +1,5 @@
-//! A Dovecot with a small mailbox, a lying server for each kind of lie, and one program with all of them as its accounts.
+//! A Dovecot with a small mailbox, a lying server for each kind of lie, and one program with all of
+//! them as its accounts.
 
 use std::process::Command;
 use std::thread;

@@ -1,5 +1,6 @@
-//! Mail servers that lie, beside a good one in the same process: each lie is a fault of its own account, costs bounded
-//! memory, and no call of the good account fails or waits for it. A call that is cancelled ends its work.
+//! Mail servers that lie, beside a good one in the same process: each lie is a fault of its own
+//! account, costs bounded memory, and no call of the good account fails or waits for it. A call
+//! that is cancelled ends its work.
 
 use std::time::Duration;
 

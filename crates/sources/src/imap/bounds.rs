@@ -13,8 +13,8 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// INVARIANT: a server may claim billions of messages in a few octets. None of them is counted, asked about or
-    /// expanded before its set was compared with what is known of the folder.
+    /// INVARIANT: a server may claim billions of messages in a few octets. None of them is counted,
+    /// asked about or expanded before its set was compared with what is known of the folder.
     pub(super) fn check(self, found: &SequenceSet) -> Result<(), Fault> {
         self.check_count(found.len())?;
         if let (Some(next), Some(last)) = (self.next, found.last())

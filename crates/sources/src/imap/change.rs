@@ -273,8 +273,8 @@ impl Told {
         }
     }
 
-    /// The folder became another one while the flight was under way. INVARIANT: whatever was done then is not known to
-    /// have been done to the message that was meant.
+    /// The folder became another one while the flight was under way. INVARIANT: whatever was done
+    /// then is not known to have been done to the message that was meant.
     fn conflict(&self) -> Option<Broken> {
         let fault = self.fault.as_ref()?;
         if fault.kind != FaultKind::Conflict {

@@ -3,7 +3,8 @@
 use imap::{Code, Data};
 use mail::{Fault, FaultKind, Stage, UidValidity};
 
-/// Which generation of a folder was opened. INVARIANT: two of them are a conflict, whichever of them is true.
+/// Which generation of a folder was opened. INVARIANT: two of them are a conflict, whichever of
+/// them is true.
 pub(super) fn uidvalidity(data: &[Data]) -> Result<UidValidity, Fault> {
     let protocol = |said| Fault::saying(FaultKind::Protocol, Stage::OpenFolder, said);
     let mut told = data.iter().filter_map(uidvalidity_of);
@@ -16,7 +17,8 @@ pub(super) fn uidvalidity(data: &[Data]) -> Result<UidValidity, Fault> {
     Ok(first)
 }
 
-/// The UIDVALIDITY that a response names, and nothing in it where that is no number from 1 to 2^32 - 1.
+/// The UIDVALIDITY that a response names, and nothing in it where that is no number from 1 to 2^32
+/// - 1.
 pub(super) fn uidvalidity_of(one: &Data) -> Option<Option<UidValidity>> {
     let Data::Status(status) = one else {
         return None;
@@ -26,7 +28,8 @@ pub(super) fn uidvalidity_of(one: &Data) -> Option<Option<UidValidity>> {
     Some(number.filter(|number| *number > 0).map(UidValidity))
 }
 
-/// How many messages an opened folder holds (RFC 3501 section 6.3.1). INVARIANT: not said is not "none".
+/// How many messages an opened folder holds (RFC 3501 section 6.3.1). INVARIANT: not said is not
+/// "none".
 pub(super) fn check_exists(data: &[Data]) -> Result<(), Fault> {
     if data.iter().any(|one| matches!(one, Data::Exists(_))) {
         return Ok(());

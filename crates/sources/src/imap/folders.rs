@@ -75,7 +75,8 @@ fn read(data: &[Data]) -> Folders {
     let counts: HashMap<Vec<u8>, &MailboxStatus> = statuses.collect();
     let mut seen: HashSet<FolderName> = HashSet::new();
     for one in data {
-        // INVARIANT: a line that cannot be read is a folder that is not shown, not one that is not there.
+        // INVARIANT: a line that cannot be read is a folder that is not shown, not one that is not
+        // there.
         found.unusable += usize::from(matches!(one, Data::Other(line) if is_list(line)));
         let Data::List(list) = one else { continue };
         // A name that only has children is not a folder that can be opened.

@@ -20,12 +20,14 @@ use super::cargo::Cargo;
 use super::folder_words;
 use super::net::{Pending, Stream};
 
-/// Unsolicited responses in one flight, as many as tell of new flags in 300,000 messages. None is kept.
+/// Unsolicited responses in one flight, as many as tell of new flags in 300,000 messages. None is
+/// kept.
 const MAX_UNSOLICITED_RESPONSES: usize = 400_000;
 const MAX_UNSOLICITED_BYTES: usize = 16 << 20;
 
-/// Values that all responses of a flight may store ([`Data::stored_values`]), which is about 19 MB. Octets are bounded by
-/// what was asked ([`Expected::octets`]), and a line of a few octets takes far more room once it is read.
+/// Values that all responses of a flight may store ([`Data::stored_values`]), which is about 19 MB.
+/// Octets are bounded by what was asked ([`Expected::octets`]), and a line of a few octets takes
+/// far more room once it is read.
 const MAX_STORED_VALUES: usize = 300_000;
 
 /// A longer response is parsed on a thread of its own, where it delays no other call.
@@ -199,8 +201,9 @@ impl Link {
         self.connection.use_literals(literals);
     }
 
-    /// The flights that follow are about a folder of this generation. INVARIANT: if the server names another one, a flight
-    /// fails as a conflict, and nothing more is sent on this connection.
+    /// The flights that follow are about a folder of this generation. INVARIANT: if the server
+    /// names another one, a flight fails as a conflict, and nothing more is sent on this
+    /// connection.
     pub(super) fn expect_uidvalidity(&mut self, uidvalidity: Option<UidValidity>) {
         self.uidvalidity = uidvalidity;
     }
@@ -548,8 +551,8 @@ impl Flight {
                 let what = "the server answered a command that was not sent";
                 return Err(protocol(cx, what));
             }
-            // INVARIANT: an answer that cannot be read is an error, never an empty result. One to an extended search is
-            // kept, so that the search can be made in the plain way.
+            // INVARIANT: an answer that cannot be read is an error, never an empty result. One to
+            // an extended search is kept, so that the search can be made in the plain way.
             Event::Untagged(_, Data::Malformed(name)) if name != "ESEARCH" => {
                 let what = format!("the server sent a malformed {name} response");
                 return Err(protocol(cx, &what));
@@ -566,7 +569,8 @@ impl Flight {
         Ok(())
     }
 
-    /// Keeps what was asked for. Of messages that were not asked about, only that something was said.
+    /// Keeps what was asked for. Of messages that were not asked about, only that something was
+    /// said.
     fn sort(&mut self, cx: &Cx, mut data: Data, octets: usize) -> Result<(), Fault> {
         let told = folder_words::uidvalidity_of(&data);
         if let (Some(told), Some(expected)) = (told, self.uidvalidity) {

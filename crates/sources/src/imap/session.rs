@@ -550,8 +550,8 @@ impl Session {
 
     /// Keeps the folder's size, and what it lets be done, in step with what the server says.
     ///
-    /// INVARIANT: nothing more is believed of a folder that is another one by now, or of a server that takes away more
-    /// than there was.
+    /// INVARIANT: nothing more is believed of a folder that is another one by now, or of a server
+    /// that takes away more than there was.
     fn note(&mut self, data: &[Data]) -> Result<(), Fault> {
         let Some(open) = &mut self.open else {
             return Ok(());

@@ -182,7 +182,8 @@ fn visit(
     })
 }
 
-/// What was said of the number of messages before the folder was open; what went, went from another one.
+/// What was said of the number of messages before the folder was open; what went, went from another
+/// one.
 fn only_counts(prelude: &[Data]) -> Vec<Data> {
     let counts = prelude.iter().filter(|one| matches!(one, Data::Exists(_)));
     counts.cloned().collect()

@@ -1,5 +1,6 @@
-//! Servers that claim what cannot be: more messages than a folder holds, numbers that no message has, answers without
-//! end. Each is a fault, and none is taken for an empty folder or an empty search.
+//! Servers that claim what cannot be: more messages than a folder holds, numbers that no message
+//! has, answers without end. Each is a fault, and none is taken for an empty folder or an empty
+//! search.
 
 use mail::{
     Condition, Cx, Fault, FaultKind, Found, MailSource as _, Query, Search, Snippets, UidSet,
@@ -17,7 +18,8 @@ const PLAIN: &str = "IMAP4rev1";
 /// What is said when the folder is opened.
 const OF_FIVE: &str = "5 EXISTS|OK [UIDNEXT 6] x|OK [UIDVALIDITY 7] x";
 
-/// A server that says these lines when a folder is opened and when it is searched; `TAG` is the search's.
+/// A server that says these lines when a folder is opened and when it is searched; `TAG` is the
+/// search's.
 fn server(capabilities: &'static str, opened: &'static str, found: &'static str) -> Fake {
     Fake::script(move |session| {
         session.log_in(capabilities);

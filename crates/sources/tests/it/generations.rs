@@ -1,5 +1,5 @@
-//! A folder that becomes another one in an open session: whatever is read or changed then is a conflict, and nothing
-//! happens to a message that only has the number of the one that was meant.
+//! A folder that becomes another one in an open session: whatever is read or changed then is a
+//! conflict, and nothing happens to a message that only has the number of the one that was meant.
 
 use mail::{
     Broken, Changed, Cx, Effect, FaultKind, MailSource as _, MessageRef, Snippets, SourceKind,

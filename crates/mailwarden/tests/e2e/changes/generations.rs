@@ -1,4 +1,5 @@
-//! A folder that becomes another one while a session has it open: nothing is changed in it by its old ids.
+//! A folder that becomes another one while a session has it open: nothing is changed in it by its
+//! old ids.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
