@@ -53,8 +53,8 @@ pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
 pub(crate) fn output<T: JsonSchema>(untrusted: &[&str]) -> Map<String, Value> {
     let mut data = generate::<T>();
     tidy(&mut data, Side::Output);
-    if let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
-        && (!untrusted.is_empty() || properties.contains_key(ISSUES))
+    if !untrusted.is_empty()
+        && let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
     {
         let issues = properties.contains_key(ISSUES).then_some(&ISSUES);
         let untrusted: Vec<&str> = untrusted.iter().chain(issues).copied().collect();
