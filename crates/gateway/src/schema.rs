@@ -60,8 +60,8 @@ pub(crate) fn output<T: JsonSchema>(set: Toolset, untrusted: &[&str]) -> Map<Str
     {
         properties.insert("decision".to_owned(), json!({ "type": "string" }));
     }
-    if let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
-        && (!untrusted.is_empty() || properties.contains_key(ISSUES))
+    if !untrusted.is_empty()
+        && let Some(properties) = data.get_mut("properties").and_then(Value::as_object_mut)
     {
         let issues = properties.contains_key(ISSUES).then_some(&ISSUES);
         let untrusted: Vec<&str> = untrusted.iter().chain(issues).copied().collect();

@@ -29,7 +29,8 @@ fn is_traced_by_a_test() -> bool {
     cfg!(debug_assertions) && std::env::var_os("TESTKIT_TRACEABLE").is_some()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
 

@@ -315,7 +315,8 @@ fn server_error_text_stands_inside_the_fence_only() {
     let data = &answer.structured["data"];
     let message = data["issues"][0]["message"].as_str().unwrap();
     assert!(message.contains("obey canary"), "{message}");
-    assert_eq!(data["untrusted"], json!(["issues"]), "{data}");
+    let untrusted = data["untrusted"].as_array().unwrap();
+    assert!(untrusted.contains(&json!("issues")), "{data}");
     for field in ["summary", "error", "meta"] {
         let text = answer.structured[field].to_string();
         assert!(!text.contains("canary"), "{field}: {text}");
