@@ -121,7 +121,8 @@ fn star_opens_every_folder_but_its_exception() {
     ];
     let mut found = names(&listed, "/folders", "path");
     let mut want: Vec<String> = want.map(str::to_owned).to_vec();
-    (found.sort(), want.sort());
+    found.sort();
+    want.sort();
     assert_eq!(found, want);
     assert_eq!(listed.number("/hidden_folders_count"), 1);
     let mailboxes = client.call("imap_list_mailboxes", json!({ "account_id": "work" }));

@@ -381,9 +381,9 @@ const STORES: &[Row<Ground>] = &[
 
 fn env_var_store(ground: &Ground) {
     let text = ground.accounts();
-    let at = text.find("  backend: file_dir").unwrap();
-    let end = at + text[at..].find("\n\n").unwrap();
-    let text = format!("{}  backend: env_var{}", &text[..at], &text[end..]);
+    let (before, rest) = text.split_once("  backend: file_dir").unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    let text = format!("{before}  backend: env_var\n\n{after}");
     ground.dir.write("accounts.yaml", &text);
 }
 
