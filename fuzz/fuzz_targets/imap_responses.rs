@@ -7,7 +7,7 @@
 
 use imap::command::{Item, Key, Part, SearchReturn};
 use imap::{
-    Command, Connection, Data, Event, Expected, FrameError, Framer, Limits, Literals, SequenceSet,
+    Command, Connection, Data, Event, ExpectedResponses, FrameError, Framer, Limits, Literals, SequenceSet,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -84,7 +84,7 @@ fn stored(event: &Event) {
         vec![Command::uid_fetch(&uids, &[Item::Peek(Part::Header, Some(9))])],
     ] {
         let mut kept = data.clone();
-        Expected::of(&commands).judge(&mut kept);
+        ExpectedResponses::of(&commands).judge(&mut kept);
         assert!(kept.stored_values() <= values);
     }
 }

@@ -28,7 +28,7 @@ pub fn draft(draft: &Draft<'_>, id: &str, written: Timestamp) -> Vec<u8> {
     let mut message = MessageBuilder::new()
         .message_id(id)
         .date(written.as_second())
-        .text_body(crate::authored::crlf(draft.text));
+        .text_body(crate::whole_message::crlf(draft.text));
     if let Some(from) = draft.from {
         message = message.from(from);
     }

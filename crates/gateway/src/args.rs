@@ -264,8 +264,8 @@ text_argument!(
 
 text_argument!(
     /// A whole message (RFC 5322).
-    Rfc822(content::Authored),
-    |text| content::Authored::parse(&text).map_err(|bad| bad.to_string()),
+    Rfc822(content::WholeMessage),
+    |text| content::WholeMessage::parse(&text).map_err(|bad| bad.to_string()),
     { "type": "string" }
 );
 

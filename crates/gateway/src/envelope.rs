@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Refusal;
 use crate::text;
-use crate::trouble::{Issue, before_server_words};
+use crate::trouble::{Issue, without_server_words};
 
 /// How a tool's work came out (`data.status`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
@@ -244,14 +244,19 @@ pub(crate) fn answered<R: Reply>(
     let failed = done.data.status() == Status::Failed;
     let links = done.data.links();
     let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
-    // INVARIANT: the words of a mail server stand in the data alone, in a field that is named as untrusted.
-    if let Some(ours) = before_server_words(&done.summary) {
-        done.summary.truncate(ours.len());
+    // INVARIANT: the words of a mail server stand in the issues alone, which are named as untrusted.
+    if let Some(ours) = without_server_words(&done.summary) {
+        done.summary = ours;
     }
     for warning in &mut done.warnings {
-        if let Some(ours) = before_server_words(&warning.text) {
-            warning.text.truncate(ours.len());
+        if let Some(ours) = without_server_words(&warning.text) {
+            warning.text = ours;
         }
+    }
+    if let Value::Object(map) = &mut data {
+        let ours = |name: &str| name != ISSUES && !untrusted.contains(&name);
+        let fields = map.iter_mut().filter(|(name, _)| ours(name));
+        fields.for_each(|(_, value)| drop_server_words(value));
     }
     if let (Some(decision), Value::Object(map)) = (decision, &mut data) {
         map.insert("decision".to_owned(), json!(decision.name()));
@@ -312,7 +317,20 @@ fn quotes_a_server(data: &Value) -> bool {
         .into_iter()
         .flatten()
         .filter_map(|issue| issue.get("message")?.as_str());
-    messages.any(|message| before_server_words(message).is_some())
+    messages.any(|message| without_server_words(message).is_some())
+}
+
+fn drop_server_words(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some(ours) = without_server_words(text) {
+                *text = ours;
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(drop_server_words),
+        Value::Object(map) => map.values_mut().for_each(drop_server_words),
+        _ => {}
+    }
 }
 
 pub(crate) fn refused(refusal: Refusal, facts: &Facts) -> Refused {

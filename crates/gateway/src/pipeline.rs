@@ -3,14 +3,14 @@
 //! What is said to the audit log on the way is put together in `recording`. The operator's own looks go by `operator`.
 
 mod admission;
-pub(crate) mod aliases;
+pub(crate) mod argument_aliases;
 mod asking;
 mod begun;
+mod folder_patterns;
 mod hostile;
 mod offered;
 mod operator;
 mod parsing;
-mod pattern_folders;
 mod spelling;
 mod turnstile;
 mod writing;
@@ -317,13 +317,13 @@ fn read_arguments<T: Tool>(
     setup: &Setup,
     arguments: Map<String, Value>,
 ) -> Result<(T::Args, Option<Unlisted>), Refusal> {
-    let said = Said::read(setup, aliases::resolve::<T>(arguments)?);
+    let said = Said::read(setup, argument_aliases::resolve::<T>(arguments)?);
     Ok((parse(said.arguments)?, said.unlisted))
 }
 
 /// What the audit log may hold of arguments; nothing of those that cannot be read.
 pub(crate) fn kept<T: Tool>(arguments: Map<String, Value>) -> Summary {
-    let args = aliases::resolve::<T>(arguments).and_then(parse::<T::Args>);
+    let args = argument_aliases::resolve::<T>(arguments).and_then(parse::<T::Args>);
     args.map_or_else(|_| Summary::new(), |args| T::kept(&args))
 }
 
@@ -353,7 +353,7 @@ pub(crate) async fn pass<T: Tool>(
         Some(unlisted) => unlisted.leave(setup, standing, refusal),
         None => Err(refusal),
     });
-    let decided = decided.or_else(|refusal| pattern_folders::leave(setup, standing, &ask, refusal));
+    let decided = decided.or_else(|refusal| folder_patterns::leave(setup, standing, &ask, refusal));
     let permit = match decided {
         Ok(permit) => permit,
         Err(refusal) => {
@@ -406,7 +406,7 @@ pub(crate) async fn pass<T: Tool>(
         None => Ok(args),
     };
     let args = match args {
-        Ok(args) => pattern_folders::confirm::<T>(&mut ctx, args).await,
+        Ok(args) => folder_patterns::confirm::<T>(&mut ctx, args).await,
         Err(refusal) => Err(refusal),
     };
     let outcome = match args {

@@ -6,7 +6,7 @@ use policy::Permit;
 use crate::Refusal;
 use crate::envelope::{Done, Facts, Reply, Status};
 use crate::guarded_mail::Verdict;
-use crate::pipeline::aliases::is_unlisted;
+use crate::pipeline::argument_aliases::is_unlisted;
 use crate::pipeline::{Caller, POLICY_INSPECT};
 use crate::schema;
 use crate::tools::Tool;

@@ -141,14 +141,27 @@ pub(crate) fn sort(fault: &Fault, told: Told<'_>) -> Result<Issue, Refusal> {
 /// A search with conditions may match this many messages.
 pub(crate) const MOST_MATCHES: u64 = 20_000;
 
-/// What stands between our words and those of a server. INVARIANT: nothing but [`issue`] writes these.
-const SAID: &str = " (said: ";
-const SAID_SAFELY: &str = " (said, and made safe to show: ";
+/// What stands around the words of a server in a message. INVARIANT: nothing but [`issue`] writes
+/// these, and the words in between hold no closing quote.
+const SAID: &str = " (said: \u{201c}";
+const SAID_SAFELY: &str = " (said, and made safe to show: \u{201c}";
+const SAID_END: &str = "\u{201d})";
 
-/// Our words of a message, where the words of a server follow them.
-pub(crate) fn before_server_words(message: &str) -> Option<&str> {
-    let at = [SAID, SAID_SAFELY].map(|mark| message.find(mark));
-    message.get(..at.into_iter().flatten().min()?)
+/// A message without the words of servers; `None` where it holds none.
+pub(crate) fn without_server_words(message: &str) -> Option<String> {
+    let mut ours = String::new();
+    let mut rest = message;
+    loop {
+        let starts = [SAID, SAID_SAFELY].map(|mark| rest.find(mark));
+        let Some(start) = starts.into_iter().flatten().min() else {
+            ours.push_str(rest);
+            return (ours.len() < message.len()).then_some(ours);
+        };
+        let (before, words) = rest.split_at(start);
+        ours.push_str(before);
+        // Without an end the message was cut within the words.
+        rest = words.split_once(SAID_END).map_or("", |(_, after)| after);
+    }
 }
 
 fn issue(fault: &Fault, kind: FaultKind, told: Told<'_>) -> Issue {
@@ -156,15 +169,15 @@ fn issue(fault: &Fault, kind: FaultKind, told: Told<'_>) -> Issue {
     let said = fault
         .said
         .as_ref()
-        .map(|raw| content::said(raw.bytes(), &mut changes))
+        .map(|raw| content::said(raw.bytes(), &mut changes).replace('\u{201d}', "\""))
         .filter(|s| !s.is_empty());
     let what = match told {
         Told::Owner(at) => explain(kind, at, fault),
         Told::Caller => without_address::explain(kind, fault),
     };
     let message = match said {
-        Some(said) if changes.is_empty() => format!("{what}{SAID}{said})"),
-        Some(said) => format!("{what}{SAID_SAFELY}{said})"),
+        Some(said) if changes.is_empty() => format!("{what}{SAID}{said}{SAID_END}"),
+        Some(said) => format!("{what}{SAID_SAFELY}{said}{SAID_END}"),
         None => what,
     };
     Issue {

@@ -51,17 +51,12 @@ pub struct Leaf {
 
 impl BodyStructure {
     pub const MOST_LEAVES: usize = 1_000;
+    /// Parts and parameters that are kept of one structure; a longer one is cut.
+    const MAX_STORED_VALUES: usize = 12_000;
 
     pub(crate) fn stored_values(&self) -> usize {
-        let named = |list: &[(String, Bytes)]| -> usize {
-            list.iter().map(|(name, _)| 2 + name.len() / 64).sum()
-        };
-        let leaves = self.leaves.iter().map(|leaf| {
-            let own = leaf.section.len() / 16 + named(&leaf.parameters);
-            8 + own + named(&leaf.disposition_parameters)
-        });
-        let multiparts = self.multiparts.iter();
-        let multiparts = multiparts.map(|one| 3 + one.path.len() / 16 + named(&one.parameters));
+        let leaves = self.leaves.iter().map(Leaf::stored_values);
+        let multiparts = self.multiparts.iter().map(Multipart::stored_values);
         2 + leaves.sum::<usize>() + multiparts.sum::<usize>()
     }
 
@@ -76,6 +71,7 @@ impl BodyStructure {
             number: None,
             parent: Rc::default(),
         }];
+        let mut values = 0;
         while let Some(visit) = stack.pop() {
             let Some(fields) = visit.value.list() else {
                 match visit.value {
@@ -90,6 +86,11 @@ impl BodyStructure {
                     break;
                 }
                 let leaf = leaf(frame, fields, &visit);
+                values += leaf.stored_values();
+                if values > Self::MAX_STORED_VALUES {
+                    found.cut = true;
+                    break;
+                }
                 found.has_gaps |= is_typeless(fields);
                 found.leaves.push(leaf);
                 continue;
@@ -112,11 +113,17 @@ impl BodyStructure {
             let mut boundaries = parameters.iter().filter(|(name, _)| name == "boundary");
             found.has_gaps |= boundaries.any(|(_, boundary)| boundary.is_empty());
             found.has_gaps |= within.as_ref().is_none_or(String::is_empty);
-            found.multiparts.push(Multipart {
+            let multipart = Multipart {
                 path: path.clone(),
                 subtype: within.clone().unwrap_or_default(),
                 parameters,
-            });
+            };
+            values += multipart.stored_values();
+            if values > Self::MAX_STORED_VALUES {
+                found.cut = true;
+                break;
+            }
+            found.multiparts.push(multipart);
             let parent = Rc::new(Parent { path, within });
             let parts = fields.iter().take(children).zip(1u32..);
             let parts = parts.map(|(value, number)| Visit {
@@ -130,6 +137,24 @@ impl BodyStructure {
         }
         Some(found)
     }
+}
+
+impl Leaf {
+    fn stored_values(&self) -> usize {
+        let parameters = named(&self.parameters) + named(&self.disposition_parameters);
+        8 + self.section.len() / 16 + parameters
+    }
+}
+
+impl Multipart {
+    fn stored_values(&self) -> usize {
+        3 + self.path.len() / 16 + named(&self.parameters)
+    }
+}
+
+fn named(parameters: &[(String, Bytes)]) -> usize {
+    let each = parameters.iter();
+    each.map(|(name, _)| 2 + name.len() / 64).sum()
 }
 
 /// RFC 6838 section 4.2. Each leaf repeats the type that it lies in, so a server must not choose how long that is.
@@ -244,9 +269,13 @@ fn is_disposition(word: &[u8]) -> bool {
         .any(|known| word.eq_ignore_ascii_case(known))
 }
 
+/// Parameters that are kept of one part. Ordinary parts have fewer than ten.
+const MAX_PARAMETERS: usize = 100;
+
 fn parameters(frame: &Bytes, value: Option<&Value<'_>>) -> Vec<(String, Bytes)> {
     let list = value.and_then(Value::list).unwrap_or_default();
     list.chunks(2)
+        .take(MAX_PARAMETERS)
         .filter_map(|pair| match pair {
             [name, value] => Some((lower(name.string()?), value.owned(frame)?)),
             _ => None,

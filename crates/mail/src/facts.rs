@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization as _;
 /// What is known about one message. What is not known is absent, never a default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Facts<'a> {
-    /// The first From address, in the form of [`MailAddress`].
+    /// The one sender, in the form of [`MailAddress`].
     pub from: Option<&'a str>,
     pub recipients: Recipients<'a>,
     /// In the form of [`Folded`].

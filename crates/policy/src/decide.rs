@@ -5,8 +5,7 @@ use std::sync::Arc;
 use mail::{AccountId, Facts, FolderName, Level};
 
 use crate::{
-    Ask, By, Capability, Deed, FolderPolicy, Hidden, Judged, Mode, Policy, Predicate, Reason,
-    Refused, Target,
+    Ask, By, Capability, Deed, FolderPolicy, Hidden, Judged, Mode, Policy, Reason, Refused, Target,
 };
 
 /// Leave to do what was asked, and no more. Only [`Policy::decide`] makes one.
@@ -262,12 +261,7 @@ impl Scope<'_> {
     pub fn reads(self) -> Level {
         match self {
             Self::Alike(_) => Level::None,
-            Self::Each(folder) => {
-                let predicates = folder.rules.iter().flat_map(|rule| &rule.predicates);
-                predicates
-                    .map(Predicate::reads)
-                    .fold(Level::None, Level::max)
-            }
+            Self::Each(folder) => folder.reads(),
         }
     }
 
@@ -347,7 +341,7 @@ mod tests {
     use mail::Level::{Body, Count, Envelope, Full, Metadata, None as Nothing};
 
     use super::*;
-    use crate::{Capabilities, Capability, FolderPattern, Rule};
+    use crate::{Capabilities, Capability, FolderPattern, Predicate, Rule};
 
     fn account(name: &str) -> AccountId {
         AccountId::new(name).unwrap()

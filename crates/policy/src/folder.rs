@@ -3,7 +3,7 @@
 use mail::{Facts, Level};
 
 use crate::rule::Doubt;
-use crate::{Capabilities, FolderPattern, Rule};
+use crate::{Capabilities, FolderPattern, Predicate, Rule};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FolderPolicy {
@@ -92,6 +92,14 @@ impl FolderPolicy {
         }
     }
 
+    /// The level that shows every field its rules read.
+    pub fn reads(&self) -> Level {
+        let predicates = self.rules.iter().flat_map(|rule| &rule.predicates);
+        predicates
+            .map(Predicate::reads)
+            .fold(Level::None, Level::max)
+    }
+
     /// The folder is there for its caller: something can be seen in it, or done.
     pub fn is_visible(&self) -> bool {
         self.ceiling() >= Level::Count || !self.capabilities.is_empty()
@@ -103,7 +111,7 @@ mod tests {
     use mail::Level::{Body, Count, Envelope, Full, Metadata, None as Nothing};
 
     use super::*;
-    use crate::{Capability, Predicate};
+    use crate::Capability;
 
     fn folder(mode: Mode, default: Level, rules: &[(u64, Level)]) -> FolderPolicy {
         let rule = |(octets, level): &(u64, Level)| Rule {

@@ -59,7 +59,9 @@ impl FolderPattern {
     /// None where it does not cover the folder.
     pub(crate) fn precedence(&self, folder: &FolderName) -> Option<Precedence> {
         let Some(prefix) = self.prefix() else {
-            return (self.0 == *folder).then_some(Precedence::Exact);
+            let is_named =
+                self.0 == *folder || self.as_str() == with_inbox_in_capitals(folder.as_str());
+            return is_named.then_some(Precedence::Exact);
         };
         let name = with_inbox_in_capitals(folder.as_str());
         let below = name.strip_prefix(prefix)?;
@@ -92,7 +94,10 @@ impl TryFrom<FolderName> for FolderPattern {
     fn try_from(name: FolderName) -> Result<Self, BadFolderPattern> {
         let prefix = match name.as_str().strip_suffix(STAR) {
             None if name.as_str().contains(STAR) => return Err(BadFolderPattern::Star),
-            None => return Ok(Self(name)),
+            None => {
+                let spelled = with_inbox_in_capitals(name.as_str()).into_owned();
+                return Ok(Self(FolderName::new(spelled)?));
+            }
             Some(prefix) => prefix,
         };
         let Some(above) = prefix.strip_suffix(SEPARATORS) else {

@@ -1,8 +1,9 @@
 //! Rules as conditions that a source evaluates itself, so that a whitelist does not look at every message.
 //!
 //! Always a superset, on a server that finds ASCII text in header fields without regard to case,
-//! and knows sizes and days. Addresses are searched by HEADER, in the text of the field: FROM, TO
-//! and CC search what the server made of it. Subjects are not searched, because a server decodes
+//! and knows sizes and days. Addresses are searched twice, by FROM, TO and CC and by HEADER: the
+//! first search what the server made of the field (Dovecot does not find `bank.de.`), and not every
+//! server is known to search all fields by HEADER. Subjects are not searched, because a server decodes
 //! them only when asked in another charset than ASCII, and by rules of its own.
 
 use jiff::civil::Date;
@@ -95,10 +96,16 @@ fn address_in(address: &str, field: &str) -> Option<Condition> {
 }
 
 fn text_in(field: &str, text: String) -> Condition {
-    Condition::Header {
+    let key = match field {
+        "TO" => Condition::To,
+        "CC" => Condition::Cc,
+        _ => Condition::From,
+    };
+    let header = Condition::Header {
         name: field.to_owned(),
-        holds: text,
-    }
+        holds: text.clone(),
+    };
+    Condition::Any(vec![key(text), header])
 }
 
 /// A label that has two forms may be written in either, the second in other letters than these: only its ASCII is asked
@@ -189,6 +196,9 @@ fn length(condition: &Condition) -> usize {
             let text = name.len().saturating_add(holds.len());
             text.saturating_add(AROUND)
         }
+        Condition::From(text) | Condition::To(text) | Condition::Cc(text) => {
+            text.len().saturating_add(AROUND)
+        }
         _ => 2 * AROUND,
     }
 }
@@ -246,6 +256,10 @@ mod tests {
         };
         match condition {
             Condition::All(each) => many(each, " "),
+            // The same text by both keys.
+            Condition::Any(each) if matches!(each.as_slice(), [_, Condition::Header { .. }]) => {
+                written(&each[1])
+            }
             Condition::Any(each) => many(each, " OR "),
             Condition::Header { name, holds } => format!("{} {holds}", name.to_lowercase()),
             Condition::Larger(octets) => format!("larger {octets}"),

@@ -16,9 +16,9 @@ pub struct Rule {
 /// The closed list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Predicate {
-    /// The first From address is this one.
+    /// The sender (From) is this address.
     From(MailAddress),
-    /// The first From address is at this domain; not at one below it.
+    /// The sender is at this domain; not at one below it.
     FromDomain(Domain),
     /// One of the To and Cc addresses is this one.
     To(MailAddress),

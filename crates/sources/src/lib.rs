@@ -4,11 +4,11 @@
 
 pub mod apple;
 mod beginning;
-mod heavy;
 mod home;
 pub mod imap;
 mod local;
 pub mod maildir;
-mod unavailable;
+mod offload;
+mod unavailable_source;
 
-pub use unavailable::Unavailable;
+pub use unavailable_source::UnavailableSource;

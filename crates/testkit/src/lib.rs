@@ -8,7 +8,7 @@
 //! | [`gmail`] | an account at Gmail, simulated: labels, All Mail, X-GM-EXT-1 |
 //! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
-//! | [`fake`], [`lying`] | a scripted server for answers no real one would give, and such scripts |
+//! | [`fake`], [`malicious_server`] | a scripted server for answers no real one would give, and such scripts |
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
 //! | [`mcp`], [`served`] | the program under test, driven over stdio; and while it serves over HTTP |
 //! | [`mcp_http`], [`wire`] | the same over HTTP, by clients of either era, and one raw connection for evil requests |
@@ -48,8 +48,8 @@ pub mod gmail;
 pub mod hostile;
 pub mod http;
 mod literal;
-pub mod lying;
 pub mod mailgen;
+pub mod malicious_server;
 pub mod mcp;
 pub mod mcp_http;
 pub mod mime_tree;

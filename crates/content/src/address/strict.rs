@@ -10,26 +10,15 @@ use mail::MailAddress;
 
 use super::parse::{Lexer, Token, TokenKind, is_gap, unfolded};
 
-/// The addresses of a field in their order, groups included; `None` for a field that is not well
-/// formed or names more than `max_addresses`.
-pub(crate) fn addresses(value: &[u8], max_addresses: usize) -> Option<Vec<MailAddress>> {
-    read(value, max_addresses).map(|list| list.addresses)
-}
-
-/// The one address of a field that holds one mailbox and no group.
-pub(crate) fn sole_address(value: &[u8]) -> Option<MailAddress> {
-    let list = read(value, 1)?;
-    let [address] = <[MailAddress; 1]>::try_from(list.addresses).ok()?;
-    (list.groups == 0).then_some(address)
-}
-
+/// The addresses of a field in their order, those of groups included, and how many groups it has.
 #[derive(Default)]
-struct List {
-    addresses: Vec<MailAddress>,
-    groups: usize,
+pub(crate) struct List {
+    pub addresses: Vec<MailAddress>,
+    pub groups: usize,
 }
 
-fn read(value: &[u8], max_addresses: usize) -> Option<List> {
+/// `None` for a field that is not well formed.
+pub(crate) fn read(value: &[u8]) -> Option<List> {
     let value = unfolded(value);
     let text = str::from_utf8(&value).ok()?;
     if text.chars().any(|c| c.is_control() && c != '\t') {
@@ -40,7 +29,7 @@ fn read(value: &[u8], max_addresses: usize) -> Option<List> {
     let mut list = List::default();
     let mut rest = tokens.as_slice();
     loop {
-        rest = list.take_element(rest, max_addresses)?;
+        rest = list.take_element(rest)?;
         match rest.split_first() {
             None => return Some(list),
             Some((comma, after)) if comma.kind == TokenKind::Comma => rest = after,
@@ -51,11 +40,7 @@ fn read(value: &[u8], max_addresses: usize) -> Option<List> {
 
 impl List {
     /// Reads a mailbox or a group. Returns the tokens behind it.
-    fn take_element<'t, 'a>(
-        &mut self,
-        tokens: &'t [Token<'a>],
-        max_addresses: usize,
-    ) -> Option<&'t [Token<'a>]> {
+    fn take_element<'t, 'a>(&mut self, tokens: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
         let is_separator = |one: &Token<'_>| {
             matches!(
                 one.kind,
@@ -65,20 +50,16 @@ impl List {
         let end = tokens.iter().position(is_separator);
         let (element, after) = tokens.split_at(end.unwrap_or(tokens.len()));
         match after.first().map(|one| one.kind) {
-            Some(TokenKind::Colon) => self.take_group(element, after, max_addresses),
+            Some(TokenKind::Colon) => self.take_group(element, after),
             _ => {
-                self.take_mailbox(element, max_addresses)?;
+                self.take_mailbox(element)?;
                 Some(after)
             }
         }
     }
 
-    fn take_mailbox(&mut self, element: &[Token<'_>], max_addresses: usize) -> Option<()> {
-        let address = mailbox(element)?;
-        if self.addresses.len() >= max_addresses {
-            return None;
-        }
-        self.addresses.push(address);
+    fn take_mailbox(&mut self, element: &[Token<'_>]) -> Option<()> {
+        self.addresses.push(mailbox(element)?);
         Some(())
     }
 
@@ -87,7 +68,6 @@ impl List {
         &mut self,
         name: &[Token<'_>],
         tokens: &'t [Token<'a>],
-        max_addresses: usize,
     ) -> Option<&'t [Token<'a>]> {
         self.groups += 1;
         let (colon, tokens) = tokens.split_first()?;
@@ -100,7 +80,7 @@ impl List {
         }
         if !inside.is_empty() {
             for element in inside.split(|one| one.kind == TokenKind::Comma) {
-                self.take_mailbox(element, max_addresses)?;
+                self.take_mailbox(element)?;
             }
         }
         Some(after)
@@ -172,7 +152,13 @@ fn addr_spec(tokens: &[Token<'_>]) -> Option<MailAddress> {
     let at = tokens.iter().position(|one| one.kind == TokenKind::At)?;
     let (local, domain) = (tokens.get(..at)?, tokens.get(at + 1..)?);
     let local = match local {
-        [quoted] if quoted.kind == TokenKind::Quoted => quoted.text.to_vec(),
+        // A backslash is left out of the text: no search for the address would find it.
+        [quoted]
+            if quoted.kind == TokenKind::Quoted
+                && quoted.text.len() + 2 == quoted.end - quoted.start =>
+        {
+            quoted.text.to_vec()
+        }
         dotted => dot_atom(dotted)?,
     };
     let domain = match domain {

@@ -82,7 +82,10 @@ impl GuardedMail<'_> {
         };
         let mut open = self.permit.policy().folders(there.id());
         let is_apart = || there.source().keeping() == Some(Keeping::Apart);
-        if (target.is_none() && !stars) || is_apart() || !open.any(|one| one.ceiling() > floor) {
+        if (target.is_none() && !stars)
+            || is_apart()
+            || !open.any(|one| one.ceiling().max(one.reads()) > floor)
+        {
             return Ok(Beside::default());
         }
         let folders = there.folders(self.cx).await?.folders;

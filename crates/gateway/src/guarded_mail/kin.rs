@@ -41,7 +41,7 @@ pub(crate) struct Kin {
     /// Messages that were found and are not to be seen, each once. For the audit log alone: the
     /// caller chooses the Message-ID, so the number would tell which hidden messages exist.
     pub hidden: usize,
-    /// The policy hides messages of the folders that were searched.
+    /// The policy may hide messages of folders that are searched.
     pub may_hide: bool,
     pub coverage: Coverage,
 }
@@ -182,9 +182,8 @@ impl GuardedMail<'_> {
         Ok((names(kept), names(thrown)))
     }
 
-    /// Whether a folder that is searched may hold messages that are hidden. The policy alone says
-    /// so.
-    fn may_hide(&self) -> bool {
+    /// Whether a folder that is searched may hold hidden messages. The policy alone says so.
+    pub(crate) fn may_hide(&self) -> bool {
         let mut folders = self.permit.policy().folders(self.id());
         folders.any(|folder| folder.ceiling() >= Level::Headers && folder.floor() < Level::Headers)
     }
@@ -262,10 +261,15 @@ impl GuardedMail<'_> {
         }
         // Every store has an order of its own, and what it remembers may change it.
         seen.sort_by(|one, other| order(one).cmp(&order(other)));
+        let may_hide = self.may_hide();
+        let mut coverage = coverage;
+        // INVARIANT: hidden messages use up the bounds of the search too. Whether they did would tell
+        // of them, so where messages may be hidden nothing is complete.
+        coverage.exhausted &= !may_hide;
         Ok(Kin {
             members: seen,
             hidden: hidden.len(),
-            may_hide: self.may_hide(),
+            may_hide,
             coverage,
         })
     }

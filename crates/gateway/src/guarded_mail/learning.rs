@@ -17,9 +17,9 @@ const GROUP: u32 = 1_000;
 /// afterwards.
 const MAX_FOLDER_BYTES: usize = 2 * MOST;
 /// Messages that are too large to be described together are asked for in groups down to this.
-const LEAST_GROUP: u64 = 20;
+const LEAST_GROUP: u64 = 1;
 /// A server that fails so often fails at something else.
-const MOST_SPLITS: usize = 32;
+const MOST_SPLITS: usize = 64;
 /// So many are read by one thread.
 const PIECE: usize = 300;
 
@@ -43,6 +43,12 @@ impl Lesson<'_> {
 impl GuardedMail<'_> {
     /// Fetches the facts of these messages and says which there were.
     pub(super) async fn learn(&self, lesson: &Lesson<'_>, uids: &UidSet) -> Result<UidSet, Fault> {
+        let learned = self.learn_in_groups(lesson, uids).await;
+        self.account.knowledge.tidy();
+        learned
+    }
+
+    async fn learn_in_groups(&self, lesson: &Lesson<'_>, uids: &UidSet) -> Result<UidSet, Fault> {
         let mut described: Vec<UidSet> = Vec::new();
         let mut reading: Vec<JoinHandle<Vec<(Uid, FactsBuf)>>> = Vec::new();
         let mut rest = uids.clone();
@@ -60,9 +66,9 @@ impl GuardedMail<'_> {
             if asked == 2 * u64::from(GROUP) && one.is_empty() && other.is_empty() {
                 return Err(stumbled());
             }
-            if lock(lesson.shelf).weight() > MAX_FOLDER_BYTES {
-                let matches = uids.len();
-                return Err(Fault::new(FaultKind::TooMany { matches }, Stage::Fetch));
+            let is_more_to_come = !rest.is_empty();
+            if is_more_to_come && lock(lesson.shelf).weight() > MAX_FOLDER_BYTES {
+                return Err(stumbled());
             }
             for found in [one, other] {
                 described.push(found.iter().map(|one| one.uid).collect());
@@ -74,7 +80,6 @@ impl GuardedMail<'_> {
         for last in reading {
             lesson.keep(&last.await.map_err(fell)?);
         }
-        self.account.knowledge.tidy();
         let ranges = described
             .iter()
             .flat_map(|some| some.ranges().iter().copied());

@@ -7,7 +7,7 @@ use mail::{AccountId, FolderName, MessageRef, Spelling};
 use policy::{Ask, Permit, Refused as Denied};
 use serde_json::{Map, Value};
 
-use super::{Ctx, decide, parse, pattern_folders};
+use super::{Ctx, decide, folder_patterns, parse};
 use crate::Refusal;
 use crate::setup::{Setup, Standing};
 use crate::tools::Tool;
@@ -115,7 +115,7 @@ impl Unlisted {
         let ask = T::ask(&args)?;
         let decided = decide(ctx.setup, ctx.standing, &ask);
         ctx.permit = decided
-            .or_else(|refusal| pattern_folders::leave(ctx.setup, ctx.standing, &ask, refusal))?;
+            .or_else(|refusal| folder_patterns::leave(ctx.setup, ctx.standing, &ask, refusal))?;
         Ok(args)
     }
 }

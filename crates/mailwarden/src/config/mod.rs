@@ -17,7 +17,7 @@ use std::sync::Arc;
 use ::audit::Keeping;
 use gateway::{Provider, Toolset};
 use mail::{AccountId, UncertainText};
-use sources::{Unavailable, imap};
+use sources::{UnavailableSource, imap};
 
 pub(crate) use changes::{Changes, LedgerPlace, ledger_place};
 pub(crate) use env::from_environment;
@@ -150,7 +150,7 @@ pub(crate) enum Store {
     Maildir(PathBuf),
     Apple(AppleStore),
     /// An IMAP account whose secret cannot be read.
-    Unavailable(Arc<Unavailable>),
+    Unavailable(Arc<UnavailableSource>),
 }
 
 /// A store of Apple Mail, and which of its accounts is meant.

@@ -1,6 +1,6 @@
 //! MCP over stdin and stdout, for one caller: whoever started this process.
 
-mod lines;
+mod line_reader;
 
 use std::io;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use rmcp::{Peer, RoleServer, ServiceExt as _};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{Notify, watch};
 
-use lines::Lines;
+use line_reader::Lines;
 
 use super::Served;
 use super::mcp::{Server, Who};

@@ -7,7 +7,6 @@ mod awkward;
 mod deleting;
 mod drafts;
 mod extensions;
-mod generations;
 mod idempotency;
 mod last_copy;
 mod leaving;
@@ -20,6 +19,7 @@ mod round_trips;
 mod settling;
 mod shared_ledger;
 mod traps;
+mod uidvalidity;
 mod undo;
 
 use std::process::{Command, Stdio};

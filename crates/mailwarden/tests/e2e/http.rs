@@ -7,7 +7,7 @@ mod eras;
 mod gate;
 mod house;
 mod limits;
-mod lying;
+mod malicious_server;
 mod oauth;
 mod sessions;
 mod tls;

@@ -32,10 +32,12 @@ mod folders;
 mod gmail;
 mod hostile;
 mod http;
+#[cfg(unix)]
+mod imap_mcp;
 mod installation;
 mod limits;
 mod local;
-mod lying;
+mod malicious_server;
 mod messages;
 mod noninterference;
 mod oauth;
@@ -59,8 +61,6 @@ mod round_trips;
 mod search;
 #[cfg(target_os = "linux")]
 mod secret_stores;
-#[cfg(unix)]
-mod seed_004;
 mod stolen_handles;
 mod support;
 mod threads;

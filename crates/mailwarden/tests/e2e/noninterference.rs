@@ -2,9 +2,9 @@
 //! for byte, from every tool. `WORLDS_SEED` chooses other worlds, `WORLDS` how many.
 
 mod answer;
+mod caller_writes;
 mod dice;
 mod letter;
-mod own_changes;
 mod rules;
 mod script;
 mod session;
@@ -151,7 +151,7 @@ fn batches(seed: u64, worlds: u64, now: u64, twin: impl Fn(usize) -> Twin) -> Ve
         scripts.extend(own.collect::<Vec<_>>());
         let own = worlds
             .iter()
-            .map(|world| own_changes::of_world(world, dice));
+            .map(|world| caller_writes::of_world(world, dice));
         let changes = std::iter::once(Vec::new()).chain(own.collect::<Vec<_>>());
         let changes = changes.collect();
         made += size;

@@ -5,7 +5,7 @@ mod gpg;
 mod keyring;
 mod leaving;
 mod manual;
-mod unavailable;
+mod missing_secrets;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -88,12 +88,9 @@ pub(crate) fn entry_for<'a>(
 
 /// A path in the one form that it has.
 pub(crate) fn spelled(path: &str) -> String {
-    if path.ends_with('*') {
-        return root_in_capitals(path);
-    }
     match path.to_lowercase().as_str() {
         "inbox" => "INBOX".to_owned(),
-        _ => path.to_owned(),
+        _ => root_in_capitals(path),
     }
 }
 

@@ -46,6 +46,9 @@ impl Stored {
         match condition {
             Condition::All(each) => each.iter().all(|one| self.meets(one)),
             Condition::Any(each) => each.iter().any(|one| self.meets(one)),
+            Condition::From(text) => holds(&self.from, text),
+            Condition::To(text) => holds(&self.to, text),
+            Condition::Cc(text) => holds(&self.cc, text),
             Condition::Header { name, holds: text } => match name.as_str() {
                 "FROM" => holds(&self.from, text),
                 "TO" => holds(&self.to, text),

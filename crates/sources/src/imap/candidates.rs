@@ -6,12 +6,12 @@ use mail::{
     Candidate, Cx, Fault, FaultKind, FolderName, Horizon, Landing, Stage, Uid, UidValidity,
 };
 
-use super::bounds::Bounds;
 use super::change::{of_size, unspeakable};
 use super::job::Job;
 use super::link::Landed;
 use super::pool::Wish;
 use super::raw::Spot;
+use super::response_limits::Bounds;
 use super::session::{Entry, Pace, Session};
 use super::witness::outside;
 use super::{convert, faults, look};

@@ -33,18 +33,6 @@ const SNIPPET_FIELDS: Wire = Wire::HeaderFields(&[
     "CONTENT-DISPOSITION",
 ]);
 
-/// The same with all that ties messages together.
-const THREAD_FIELDS: Wire = Wire::HeaderFields(&[
-    "FROM",
-    "TO",
-    "CC",
-    "SUBJECT",
-    "DATE",
-    "MESSAGE-ID",
-    "IN-REPLY-TO",
-    "REFERENCES",
-]);
-
 /// Only the fields that tie messages together.
 const LINKS: Wire = Wire::HeaderFields(&["MESSAGE-ID", "IN-REPLY-TO", "REFERENCES"]);
 
@@ -79,7 +67,9 @@ fn items_with(offered: &Capabilities, fields: Wire) -> Vec<Item> {
 
 /// The same without text, and with what ties it to others.
 pub(super) fn tied_items(offered: &Capabilities) -> Vec<Item> {
-    let mut items = items_with(offered, THREAD_FIELDS);
+    // Apart from the listed fields: a long References field would cut those off.
+    let mut items = items_with(offered, LIST_FIELDS);
+    items.push(Item::Peek(LINKS, None));
     if !gmail::is_offered(offered) && offered.has("OBJECTID") {
         items.push(Item::ObjectThread);
     }
@@ -130,15 +120,18 @@ pub(super) fn links(fetch: &Fetch) -> Links {
 }
 
 /// QUIRK: some servers name the fields in another order, or in their own spelling.
-fn link_fields(fetch: &Fetch) -> Option<&SectionData> {
+fn fields_with<'f>(fetch: &'f Fetch, name: &str) -> Option<&'f SectionData> {
     let mut sections = fetch.sections.iter();
-    sections.find(|one| one.section.starts_with("HEADER.FIELDS"))
+    sections.find(|one| one.section.starts_with("HEADER.FIELDS") && one.section.contains(name))
+}
+
+fn link_fields(fetch: &Fetch) -> Option<&SectionData> {
+    fields_with(fetch, "REFERENCES")
 }
 
 /// The section with the fields of [`LIST_FIELDS`]; those of [`LINKS`] alone are none.
 fn list_fields(fetch: &Fetch) -> Option<HeaderFields> {
-    let section = link_fields(fetch).filter(|one| one.section.contains("SUBJECT"))?;
-    let data = section.data.as_ref()?;
+    let data = fields_with(fetch, "SUBJECT")?.data.as_ref()?;
     Some(HeaderFields {
         block: Raw::new(data.slice(..data.len().min(HeaderFields::MAX_BYTES))),
         truncated: data.len() >= HeaderFields::MAX_BYTES,
@@ -197,7 +190,7 @@ fn text(
     };
     let text = fetch.section("TEXT")?.clone();
     Some(TextPrefix {
-        header: link_fields(fetch)
+        header: fields_with(fetch, "CONTENT-TYPE")
             .and_then(|section| section.data.clone())
             .unwrap_or_default(),
         truncated: text.len() >= asked as usize,

@@ -43,6 +43,7 @@ pub(super) fn uidnext(data: &[Data]) -> Option<u32> {
     codes(data)
         .filter(|code| code.is("UIDNEXT"))
         .find_map(|code| code.number()?.try_into().ok())
+        .filter(|next| *next > 0)
 }
 
 /// The codes of untagged status responses.

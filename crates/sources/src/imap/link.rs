@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use imap::{
-    Command, Connection, Data, Event, Expected, Fetch, Limits, Literals, Response, Status,
+    Command, Connection, Data, Event, ExpectedResponses, Fetch, Limits, Literals, Response, Status,
     StatusKind, Tag, Verdict,
 };
 use mail::{Cx, Fault, FaultKind, Stage, UidValidity};
@@ -26,7 +26,7 @@ const MAX_UNSOLICITED_RESPONSES: usize = 400_000;
 const MAX_UNSOLICITED_BYTES: usize = 16 << 20;
 
 /// Values that all responses of a flight may store ([`Data::stored_values`]), which is about 19 MB.
-/// Octets are bounded by what was asked ([`Expected::octets`]), and a line of a few octets takes
+/// Octets are bounded by what was asked ([`ExpectedResponses::octets`]), and a line of a few octets takes
 /// far more room once it is read.
 const MAX_STORED_VALUES: usize = 300_000;
 
@@ -502,7 +502,7 @@ struct Heard {
 struct Flight {
     open: Vec<(Tag, Option<(Status, usize)>)>,
     data: Vec<Data>,
-    expected: Expected,
+    expected: ExpectedResponses,
     /// Octets of what answers the commands, and of what nothing asked for.
     octets: usize,
     unsolicited: usize,
@@ -524,7 +524,7 @@ impl Flight {
         Self {
             open: Vec::with_capacity(commands.len()),
             data: Vec::new(),
-            expected: Expected::of(commands),
+            expected: ExpectedResponses::of(commands),
             octets: 0,
             unsolicited: 0,
             unsolicited_responses: 0,

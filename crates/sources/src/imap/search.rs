@@ -14,16 +14,16 @@ use mail::{
 };
 
 use super::answered::{Answered, Hits, Question};
-use super::bounds::Bounds;
 use super::cache::Cache;
 use super::describe::{self, Shelf};
 use super::job::Job;
 use super::link::Landed;
 use super::quirks::false_esearch::{self, is_believed};
+use super::response_limits::Bounds;
 use super::session::{Entry, Pace, Session};
 use super::sightings::Sightings;
 use super::{conditions, convert, faults, sift};
-use crate::heavy::heavy;
+use crate::offload::block_in_place_if_large;
 
 pub(super) struct FindMessages<'a> {
     pub search: &'a Search,
@@ -401,7 +401,7 @@ fn matches(
     if !any && asked != SearchReturn::Plain {
         return Ok(None);
     }
-    let found = heavy(sift::ranges(&landed.data), || sift::only(&landed.data));
+    let found = block_in_place_if_large(sift::ranges(&landed.data), || sift::only(&landed.data));
     let uids = found?;
     bounds.check(&uids)?;
     Ok(Some((uids.len(), uids)))

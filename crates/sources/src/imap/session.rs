@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use imap::{Capabilities, Code, Command, Data, PermanentFlags, Status};
 use mail::{Cx, Fault, FaultKind, FolderName, Keeping, Stage, UidValidity};
 
-use super::bounds::{self, Bounds};
 use super::cargo::Cargo;
 use super::census::Stamp;
 use super::folder_words::{check_exists, codes, gone, uidnext, uidvalidity, uidvalidity_of};
 use super::gmail::names::Names;
 use super::link::{Flown, Landed, Link, Patience};
 use super::quirks::{Finding, Findings, id_first, moving_uids, no_mailbox};
+use super::response_limits::{self, Bounds};
 use super::settings::Settings;
 use super::{faults, gmail, login};
 
@@ -564,7 +564,7 @@ impl Session {
             self.open = None;
             return Ok(());
         }
-        let most = bounds::most(open.exists, data);
+        let most = response_limits::most(open.exists, data);
         // What is said before a folder is open may be of the one that was open before it.
         if !open.fresh && u64::from(gone(data)) > most {
             self.open = None;

@@ -14,16 +14,16 @@ use mail::{
 
 use super::ImapSource;
 use super::answered::{Answered, Hits, Question};
-use super::bounds::Bounds;
 use super::census::{Censuses, Stamp};
 use super::job::Job;
 use super::link::{Landed, Place};
 use super::quirks::false_esearch::is_believed;
 use super::quirks::short_lines;
+use super::response_limits::Bounds;
 use super::session::{Entry, Pace, Session};
 use super::summaries::DescribeMessages;
 use super::{conditions, faults};
-use crate::heavy::heavy;
+use crate::offload::block_in_place_if_large;
 
 pub(super) struct SiftFolder<'a> {
     pub folder: &'a FolderName,
@@ -344,7 +344,7 @@ impl Form {
         // INVARIANT: a search that failed is never one without matches.
         faults::check_all(&landed.statuses, Stage::Search)?;
         let bounds = session.bounds();
-        heavy(ranges(&landed.data), || self.sets(landed, bounds))
+        block_in_place_if_large(ranges(&landed.data), || self.sets(landed, bounds))
     }
 
     fn sets(self, landed: &Landed, bounds: Bounds) -> Result<Option<Vec<UidSet>>, Fault> {

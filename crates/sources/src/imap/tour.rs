@@ -6,11 +6,11 @@
 use imap::{Command, Data};
 use mail::{Cx, Fault, FaultKind, FolderName, Stage, Uid, UidValidity};
 
-use super::bounds::{self, Bounds};
 use super::faults;
 use super::folder_words;
 use super::gmail::names;
 use super::link::{Landed, Place};
+use super::response_limits::{self, Bounds};
 use super::session::{Pace, Session};
 
 /// Octets of one flight: as much as fits into the buffers between here and there, while nobody reads.
@@ -168,8 +168,8 @@ fn visit(
     if later.any(|told| told != Some(uidvalidity)) {
         return Err(Fault::new(FaultKind::Conflict, Stage::OpenFolder));
     }
-    let held = bounds::most(0, &only_counts(prelude));
-    let most = bounds::most(u32::try_from(held).unwrap_or(u32::MAX), &data);
+    let held = response_limits::most(0, &only_counts(prelude));
+    let most = response_limits::most(u32::try_from(held).unwrap_or(u32::MAX), &data);
     Ok(Visit {
         uidvalidity,
         next: folder_words::uidnext(prelude).map(Uid),

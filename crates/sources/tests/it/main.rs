@@ -7,7 +7,6 @@
     reason = "tests stop at the first surprise"
 )]
 
-mod absurd;
 mod ahead;
 mod answered;
 mod appends;
@@ -24,8 +23,8 @@ mod false_trails;
 mod floods;
 mod gaps;
 mod gatherings;
-mod generations;
 mod ground;
+mod invalid_responses;
 mod lies;
 mod lineages;
 mod lookups;
@@ -41,6 +40,7 @@ mod thread_ids;
 mod threads;
 mod together;
 mod tokens;
+mod uidvalidity;
 
 use secrecy::SecretString;
 use sources::imap::{Roots, Security, Settings, Timeouts};

@@ -60,7 +60,7 @@ struct Folder {
     max_visibility: &'static str,
     /// Single messages may differ from the default.
     depends_on_message: bool,
-    sender_rules_count: usize,
+    rules_count: usize,
     capabilities: Vec<&'static str>,
 }
 
@@ -181,7 +181,7 @@ fn folder(given: &policy::FolderPolicy) -> Folder {
         default_visibility: given.default.name(),
         max_visibility: given.ceiling().name(),
         depends_on_message: !given.rules.is_empty(),
-        sender_rules_count: given.rules.len(),
+        rules_count: given.rules.len(),
         capabilities: given.capabilities.iter().map(|one| one.name()).collect(),
     }
 }

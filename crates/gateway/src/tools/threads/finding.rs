@@ -153,6 +153,8 @@ pub(super) struct Looked<'a> {
     pub issues: Vec<Issue>,
     /// Where it was found, or else of all that was searched.
     pub coverage: Coverage,
+    /// The policy may hide messages of an account that was searched.
+    pub may_hide: bool,
 }
 
 /// Asks the account that was named, or all at once.
@@ -188,6 +190,7 @@ pub(super) async fn look<'c>(
             looked.late(name);
             continue;
         };
+        looked.may_hide |= mail.may_hide();
         let kin = match kin {
             Ok(kin) => kin,
             Err(halt) => {
@@ -229,6 +232,7 @@ impl Default for Looked<'_> {
                 exhausted: true,
                 ..Coverage::default()
             },
+            may_hide: false,
         }
     }
 }
@@ -315,6 +319,9 @@ pub(super) fn possible_reasons(looked: &Looked<'_>) -> Vec<String> {
         "no message here has this Message-ID: check its spelling".to_owned(),
         "the message was deleted, or moved to an account that is not configured here".to_owned(),
     ];
+    if looked.may_hide {
+        reasons.push("your policy may hide it".to_owned());
+    }
     if !looked.coverage.is_complete() {
         let words = "not everything was searched: see coverage and issues";
         reasons.push(words.to_owned());

@@ -115,7 +115,7 @@ impl Tool for GetThreadPaths {
             message_id: written(id),
             thread_size: 0,
             file_paths: Vec::new(),
-            may_hide: false,
+            may_hide: looked.may_hide,
             hidden: 0,
             error: Some(NOT_FOUND.to_owned()),
             possible_reasons: Vec::new(),

@@ -305,7 +305,7 @@ fn absent(id: &HeaderId, looked: &Looked<'_>) -> Done<Conversation> {
             head: Summed::default(),
             emails: Vec::new(),
             missing: Vec::new(),
-            may_hide: false,
+            may_hide: looked.may_hide,
             error: Some(said(NOT_FOUND)),
             possible_reasons: finding::possible_reasons(looked),
             next_cursor: None,

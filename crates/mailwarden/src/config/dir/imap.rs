@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::secrets::{Found, SecretRef, TokenCache, Tokens};
 use mail::AccountId;
 use secrecy::{ExposeSecret as _, SecretString};
-use sources::Unavailable;
+use sources::UnavailableSource;
 use sources::imap::{Bearer, Login, Roots, Security, Settings};
 
 use super::Missing;
@@ -68,7 +68,7 @@ pub(super) fn read(
     let login = match login(auth, node, &known, store, reader, around) {
         Some(login) => login,
         None if reader.unavailable_count() > unavailable => {
-            return Some(Store::Unavailable(Arc::new(Unavailable::imap(
+            return Some(Store::Unavailable(Arc::new(UnavailableSource::imap(
                 host,
                 port,
                 &user,

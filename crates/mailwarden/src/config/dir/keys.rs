@@ -439,13 +439,13 @@ const PREDICATES: &[Key] = &[
         "from",
         Optional,
         text_like("alice@example.com", ADDRESS),
-        "The first From address is this one.",
+        "The sender (From) is this address.",
     ),
     key(
         "from_domain",
         Optional,
         text("example.com"),
-        "The first From address is at this domain, not at one below it.",
+        "The sender is at this domain, not at one below it.",
     ),
     key(
         "to",

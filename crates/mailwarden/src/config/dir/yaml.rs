@@ -264,7 +264,11 @@ fn explain(error: &ScanError) -> String {
         }
         _ => "",
     };
+    let kind = error.kind().to_string();
     match known {
+        "" if kind.contains("anchor or alias") => {
+            "a value that begins with '*' or '&' needs quotes, as in path: \"*\"".to_owned()
+        }
         // The library's words name no text of the file.
         "" => format!(
             "this is not YAML: {}; mend it here or just before",

@@ -167,7 +167,7 @@ fn the_caller_is_told_its_own_policy_and_no_pattern() {
     );
     assert_eq!(folder["capabilities"], json!(["move_out"]));
     assert_eq!(
-        (&folder["mode"], &folder["sender_rules_count"]),
+        (&folder["mode"], &folder["rules_count"]),
         (&json!("whitelist"), &json!(1))
     );
     assert_eq!(data["tool_set_version"], "1.0.0");

@@ -1,7 +1,7 @@
 //! How calls of one account fare while mail servers of other accounts lie: absurd ranges, floods,
 //! malformed numbers.
 //!
-//! `cargo bench -p mailwarden --bench lying` measures the built program on one Dovecot, with a
+//! `cargo bench -p mailwarden --bench malicious_server` measures the built program on one Dovecot, with a
 //! scripted server for each kind of lie beside it, and writes `docs/lying-servers.md`.
 #![allow(
     clippy::unwrap_used,
@@ -17,13 +17,13 @@ mod machine;
 #[path = "read/samples.rs"]
 #[expect(dead_code, reason = "the other benchmark counts round trips too")]
 mod samples;
-mod lying {
+mod malicious_server {
     pub(crate) mod report;
     pub(crate) mod world;
 }
 
-use lying::report::{Beside, Report};
-use lying::world::World;
+use malicious_server::report::{Beside, Report};
+use malicious_server::world::World;
 
 const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lying-servers.md");
 
@@ -36,7 +36,7 @@ fn main() {
     let machine = machine::Machine::look();
     let mut world = World::build();
     let alone = world.alone();
-    let lies = testkit::lying::ALL.iter().enumerate();
+    let lies = testkit::malicious_server::ALL.iter().enumerate();
     let beside: Vec<Beside> = lies
         .map(|(number, lie)| world.beside(number, lie))
         .collect();

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::lying::{self, Lie};
+use testkit::malicious_server::{self, Lie};
 use testkit::mcp::RpcError;
 use testkit::{Dovecot, Fake, Mailgen, McpClient};
 
@@ -36,7 +36,10 @@ impl World {
     pub(crate) fn build() -> Self {
         let dovecot = Dovecot::start();
         dovecot.deliver_many(USER, "INBOX", Mailgen::new(7).messages(MESSAGES));
-        let liars: Vec<Fake> = lying::ALL.iter().map(|lie| lie.serve()).collect();
+        let liars: Vec<Fake> = malicious_server::ALL
+            .iter()
+            .map(|lie| lie.serve())
+            .collect();
         let state = tempfile::tempdir().expect("make a state directory");
         let mut command = Command::new(env!("CARGO_BIN_EXE_mailwarden"));
         let ours = |name: &str| name.starts_with("MAIL_") || name.starts_with("MAILWARDEN_");

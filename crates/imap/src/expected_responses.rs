@@ -22,19 +22,19 @@ const MAX_LINE_BYTES: usize = 256;
 
 /// What the commands of one flight ask for.
 #[derive(Debug)]
-pub struct Expected {
+pub struct ExpectedResponses {
     list: bool,
     mailbox_status: bool,
     search: bool,
     capability: bool,
     id: bool,
-    fetch: FetchExpected,
+    fetch: ExpectedFetches,
     octets: u64,
 }
 
 /// The messages that are asked about, and their sections.
 #[derive(Default)]
-struct FetchExpected {
+struct ExpectedFetches {
     asked: bool,
     uids: SequenceSet,
     numbers: SequenceSet,
@@ -54,13 +54,13 @@ pub enum Verdict {
 }
 
 /// INVARIANT: like a [`Command`], it shows no arguments.
-impl std::fmt::Debug for FetchExpected {
+impl std::fmt::Debug for ExpectedFetches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FetchExpected").finish_non_exhaustive()
+        f.debug_struct("ExpectedFetches").finish_non_exhaustive()
     }
 }
 
-impl Expected {
+impl ExpectedResponses {
     pub fn of(commands: &[Command]) -> Self {
         let named = |names: &[&str]| commands.iter().any(|one| names.contains(&one.name()));
         let searches = commands.iter().filter(|one| one.name() == "UID SEARCH");
@@ -76,7 +76,7 @@ impl Expected {
             search: searches > 0,
             capability: named(&["CAPABILITY", "LOGIN", "AUTHENTICATE"]),
             id: named(&["ID"]),
-            fetch: FetchExpected::of(fetches),
+            fetch: ExpectedFetches::of(fetches),
             octets: octets.min(MAX_BYTES),
         }
     }
@@ -124,7 +124,7 @@ impl Expected {
     }
 }
 
-impl FetchExpected {
+impl ExpectedFetches {
     fn of<'c>(fetches: impl Iterator<Item = &'c Fetches>) -> Self {
         let mut expected = Self::default();
         let (mut uids, mut numbers) = (Vec::new(), Vec::new());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     fn verdicts(commands: &[Command], lines: &[&str]) -> Vec<Verdict> {
-        let expected = Expected::of(commands);
+        let expected = ExpectedResponses::of(commands);
         let each = lines.iter().map(|line| expected.judge(&mut data(line)));
         each.collect()
     }
@@ -263,7 +263,7 @@ mod tests {
             Item::Peek(Part::Header, Some(9)),
             Item::Peek(Part::Whole, None),
         ];
-        let expected = Expected::of(&[Command::uid_fetch(&SequenceSet::of([2]), &items)]);
+        let expected = ExpectedResponses::of(&[Command::uid_fetch(&SequenceSet::of([2]), &items)]);
         let mut data =
             data("2 FETCH (UID 2 BODY[HEADER]<0> \"a\" BODY[TEXT] \"b\" BODY[] \"c\" BODY[1] NIL)");
         assert_eq!(expected.judge(&mut data), Verdict::Expected);
@@ -293,7 +293,7 @@ mod tests {
             ),
             (Command::uid_fetch_saved(&[Item::Flags]), MAX_BYTES),
         ] {
-            assert_eq!(Expected::of(&[command]).octets, want);
+            assert_eq!(ExpectedResponses::of(&[command]).octets, want);
         }
     }
 }

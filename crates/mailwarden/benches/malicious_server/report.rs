@@ -29,7 +29,7 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "# Lying mail servers\n\n\
-             Written by `cargo bench -p mailwarden --bench lying`; do not edit. One process over stdio has a good account, on a \
+             Written by `cargo bench -p mailwarden --bench malicious_server`; do not edit. One process over stdio has a good account, on a \
              Dovecot with 2,000 messages, and an account on each of {} scripted servers that answer with absurd ranges, floods or \
              malformed numbers. While a call of such an account is under way, the good account is asked for a page of 20 \
              messages, again and again. The lying servers, Dovecot and the client run on the same cores. Times run from the \

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::lying::{self, Lie, trickle};
+use testkit::malicious_server::{self, Lie, trickle};
 use testkit::mcp::RpcError;
 use testkit::{Dovecot, Fake, McpClient};
 
@@ -77,7 +77,10 @@ fn assert_good_answers(client: &mut McpClient, id: &str, lie: &str) {
 #[test]
 fn lying_server_is_a_fault_of_its_own_account_alone() {
     let good = good_mailbox();
-    let liars: Vec<Fake> = lying::ALL.iter().map(|lie| lie.serve()).collect();
+    let liars: Vec<Fake> = malicious_server::ALL
+        .iter()
+        .map(|lie| lie.serve())
+        .collect();
     let mut client = beside(&good, &liars);
     let id = message_id(&good, "INBOX", 1);
     assert_good_answers(&mut client, &id, "before all lies");
@@ -95,7 +98,7 @@ fn lying_server_is_a_fault_of_its_own_account_alone() {
             ));
         }
     };
-    let [slow, quick @ ..] = &lying::ALL;
+    let [slow, quick @ ..] = &malicious_server::ALL;
     let slow_call = ask(&mut client, 0, slow);
     for (number, lie) in (1..).zip(quick) {
         let lied = ask(&mut client, number, lie);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::house::{ANNA, House};
 use crate::directory::mailbox;
-use crate::lying::busy;
+use crate::malicious_server::busy;
 
 #[test]
 fn dropped_request_closes_its_busy_connection() {

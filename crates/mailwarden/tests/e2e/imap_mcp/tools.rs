@@ -258,7 +258,7 @@ const ROWS: &[Row<Ground>] = &[
                 ("mode", json!("whitelist")),
                 ("default_visibility", json!("NONE")),
                 ("max_visibility", json!("FULL")),
-                ("sender_rules_count", json!(2)),
+                ("rules_count", json!(2)),
                 ("capabilities", json!(["mark_seen", "move_out"])),
             ] {
                 assert_eq!(folder[name], value, "{name}");

@@ -74,9 +74,11 @@ fn answer(session: &mut Session, command: &str, when: When) {
         if when == When::WithCheck {
             session.untagged(ANOTHER);
         }
-        session.ok();
         if when == When::Between {
-            session.untagged(ANOTHER);
+            // In one piece, so that it is there before anything else is asked.
+            session.reply(&format!("{{tag}} OK done\r\n* {ANOTHER}\r\n"));
+        } else {
+            session.ok();
         }
     } else if command.contains("NOOP") {
         if matches!(when, When::WithChange | When::WithRefusal) {
@@ -96,6 +98,7 @@ fn answer(session: &mut Session, command: &str, when: When) {
     }
 }
 
+#[expect(clippy::result_large_err, reason = "the error of the source itself")]
 fn apply(server: &Fake, step: &Step) -> Result<Changed, Broken> {
     let source = ImapSource::new(crate::account(), settings(server.port()));
     runtime().block_on(source.apply(&Cx::new(), step))

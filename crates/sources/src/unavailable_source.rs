@@ -12,11 +12,11 @@ use mail::{
 
 /// Where the account would be.
 #[derive(Debug)]
-pub struct Unavailable {
+pub struct UnavailableSource {
     described: Described,
 }
 
-impl Unavailable {
+impl UnavailableSource {
     /// An IMAP account. Its home is that of the account with a secret, so that open transactions wait for it.
     pub fn imap(host: String, port: u16, user: &str, secure: bool) -> Self {
         let home = crate::home::named(&["imap", &host.to_lowercase(), &port.to_string(), user]);
@@ -45,7 +45,7 @@ fn refuse_change<'a>() -> Changing<'a> {
     Box::pin(async { Err(Broken::before_anything(fault())) })
 }
 
-impl MailSource for Unavailable {
+impl MailSource for UnavailableSource {
     fn describe(&self) -> Described {
         self.described.clone()
     }

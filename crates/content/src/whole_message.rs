@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use mail_builder::headers::date::Date;
 
 /// Octets of a message, after its line ends have become CRLF.
-pub const MAX_AUTHORED_BYTES: usize = 1_000_000;
+pub const MAX_WHOLE_MESSAGE_BYTES: usize = 1_000_000;
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 /// RFC 5322 section 2.1.1, without the line end.
 const MAX_LINE_BYTES: usize = 998;
@@ -28,7 +28,7 @@ const SINGLE_FIELDS: [&str; 11] = [
 
 /// A message whose header has been checked. Its lines end with CRLF.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Authored {
+pub struct WholeMessage {
     text: String,
     has_date: bool,
     has_message_id: bool,
@@ -36,7 +36,7 @@ pub struct Authored {
 
 /// Why a text is no message. Line numbers begin at 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum BadMessage {
+pub enum WholeMessageError {
     Nul,
     TooLong,
     NoHeader,
@@ -48,11 +48,11 @@ pub enum BadMessage {
     Repeated { field: &'static str },
 }
 
-impl fmt::Display for BadMessage {
+impl fmt::Display for WholeMessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nul => write!(f, "must not contain NUL characters"),
-            Self::TooLong => write!(f, "must be at most {MAX_AUTHORED_BYTES} octets long"),
+            Self::TooLong => write!(f, "must be at most {MAX_WHOLE_MESSAGE_BYTES} octets long"),
             Self::NoHeader => write!(f, "must begin with header fields such as 'Subject: …'"),
             Self::HeaderTooLong => {
                 write!(f, "must have a header of at most {MAX_HEADER_BYTES} octets")
@@ -78,22 +78,22 @@ impl fmt::Display for BadMessage {
     }
 }
 
-impl std::error::Error for BadMessage {}
+impl std::error::Error for WholeMessageError {}
 
-impl Authored {
-    pub fn parse(text: &str) -> Result<Self, BadMessage> {
+impl WholeMessage {
+    pub fn parse(text: &str) -> Result<Self, WholeMessageError> {
         if text.contains('\0') {
-            return Err(BadMessage::Nul);
+            return Err(WholeMessageError::Nul);
         }
-        if text.len() > MAX_AUTHORED_BYTES {
-            return Err(BadMessage::TooLong);
+        if text.len() > MAX_WHOLE_MESSAGE_BYTES {
+            return Err(WholeMessageError::TooLong);
         }
         let mut text = crlf(text);
         if !text.ends_with("\r\n") {
             text.push_str("\r\n");
         }
-        if text.len() > MAX_AUTHORED_BYTES {
-            return Err(BadMessage::TooLong);
+        if text.len() > MAX_WHOLE_MESSAGE_BYTES {
+            return Err(WholeMessageError::TooLong);
         }
         let (header, has_body) = match text.split_once("\r\n\r\n") {
             Some((header, _)) => (header, true),
@@ -138,12 +138,12 @@ pub(crate) fn crlf(text: &str) -> String {
 }
 
 /// The names of the fields, in lower case.
-fn check_header(header: &str) -> Result<Vec<String>, BadMessage> {
+fn check_header(header: &str) -> Result<Vec<String>, WholeMessageError> {
     if header.is_empty() || header.starts_with("\r\n") {
-        return Err(BadMessage::NoHeader);
+        return Err(WholeMessageError::NoHeader);
     }
     if header.len() > MAX_HEADER_BYTES {
-        return Err(BadMessage::HeaderTooLong);
+        return Err(WholeMessageError::HeaderTooLong);
     }
     let mut names: Vec<String> = Vec::new();
     for (index, text) in header.split("\r\n").enumerate() {
@@ -153,29 +153,29 @@ fn check_header(header: &str) -> Result<Vec<String>, BadMessage> {
         if is_folded && !names.is_empty() {
             continue;
         }
-        let name = field_name(text).ok_or(BadMessage::NoField { line })?;
+        let name = field_name(text).ok_or(WholeMessageError::NoField { line })?;
         let repeated = names.contains(&name);
         let single = SINGLE_FIELDS.iter().find(|single| **single == name);
         if let Some(field) = single.filter(|_| repeated) {
-            return Err(BadMessage::Repeated { field });
+            return Err(WholeMessageError::Repeated { field });
         }
         names.push(name);
     }
     Ok(names)
 }
 
-fn check_line(text: &str, line: usize) -> Result<(), BadMessage> {
+fn check_line(text: &str, line: usize) -> Result<(), WholeMessageError> {
     if text.len() > MAX_LINE_BYTES {
-        return Err(BadMessage::LongLine { line });
+        return Err(WholeMessageError::LongLine { line });
     }
     if !text.is_ascii() {
-        return Err(BadMessage::NotAscii { line });
+        return Err(WholeMessageError::NotAscii { line });
     }
     match text
         .bytes()
         .any(|byte| byte.is_ascii_control() && byte != b'\t')
     {
-        true => Err(BadMessage::Control { line }),
+        true => Err(WholeMessageError::Control { line }),
         false => Ok(()),
     }
 }
@@ -195,7 +195,7 @@ mod tests {
                          From: a@b.example\nSubject: x\n\ty\n\nGr\u{fc}\u{df}e\rand\r\nmore";
 
     fn octets(text: &str) -> String {
-        let authored = Authored::parse(text).unwrap();
+        let authored = WholeMessage::parse(text).unwrap();
         String::from_utf8(authored.octets("id@x.invalid", Timestamp::UNIX_EPOCH)).unwrap()
     }
 
@@ -220,34 +220,40 @@ mod tests {
         let large = format!("Subject: x\n\n{}", "\n".repeat(600_000));
         let header = "X: y\n".repeat(20_000);
         for (text, why) in [
-            ("", BadMessage::NoHeader),
-            ("\n\nbody", BadMessage::NoHeader),
-            ("just words\n\nbody", BadMessage::NoField { line: 1 }),
-            (" folded: first\n\nbody", BadMessage::NoField { line: 1 }),
+            ("", WholeMessageError::NoHeader),
+            ("\n\nbody", WholeMessageError::NoHeader),
+            ("just words\n\nbody", WholeMessageError::NoField { line: 1 }),
+            (
+                " folded: first\n\nbody",
+                WholeMessageError::NoField { line: 1 },
+            ),
             (
                 "From a@b Tue Nov  3 09:12:00 2026\nSubject: x\n\n",
-                BadMessage::NoField { line: 1 },
+                WholeMessageError::NoField { line: 1 },
             ),
             (
                 "Subject: x\nbody without an empty line\n",
-                BadMessage::NoField { line: 2 },
+                WholeMessageError::NoField { line: 2 },
             ),
-            ("Subject : x\n\n", BadMessage::NoField { line: 1 }),
+            ("Subject : x\n\n", WholeMessageError::NoField { line: 1 }),
             (
                 "Subject: Gr\u{fc}\u{df}e\n\n",
-                BadMessage::NotAscii { line: 1 },
+                WholeMessageError::NotAscii { line: 1 },
             ),
-            ("Subject: x\u{7}\n\n", BadMessage::Control { line: 1 }),
-            ("Subject: x\n\n\0", BadMessage::Nul),
+            (
+                "Subject: x\u{7}\n\n",
+                WholeMessageError::Control { line: 1 },
+            ),
+            ("Subject: x\n\n\0", WholeMessageError::Nul),
             (
                 "From: a@b.example\nFROM: c@d.example\n\n",
-                BadMessage::Repeated { field: "from" },
+                WholeMessageError::Repeated { field: "from" },
             ),
-            (long.as_str(), BadMessage::LongLine { line: 1 }),
-            (large.as_str(), BadMessage::TooLong),
-            (header.as_str(), BadMessage::HeaderTooLong),
+            (long.as_str(), WholeMessageError::LongLine { line: 1 }),
+            (large.as_str(), WholeMessageError::TooLong),
+            (header.as_str(), WholeMessageError::HeaderTooLong),
         ] {
-            assert_eq!(Authored::parse(text), Err(why), "{:.40}", text);
+            assert_eq!(WholeMessage::parse(text), Err(why), "{:.40}", text);
         }
     }
 }
