@@ -41,28 +41,47 @@ pub(crate) fn note(addresses: &AddressFields<'_>, notes: &mut Vec<Note>) {
 
 /// The host as it reads and as it is registered, when it imitates another one or mixes scripts.
 pub(crate) fn host_is_suspicious(host: &str) -> Option<String> {
-    let host = host.trim_end_matches('.');
-    // Long before a host that long is looked up, it has failed.
-    if host.len() > 4 * MOST_CHARS || host.is_ascii() && !has_punycode(host) {
-        return None;
+    let Imitation { read, registered } = Imitation::of(host)?;
+    Some(shown(&format!("{read} ({registered})")))
+}
+
+/// The same of the host of a link, as short as hosts are beside the text of links.
+pub(crate) fn link_host_is_suspicious(host: &str) -> Option<String> {
+    let Imitation { read, registered } = Imitation::of(host)?;
+    let (read, registered) = (html::shown_host(&read), html::shown_host(&registered));
+    Some(shown(&format!("{read} ({registered})")))
+}
+
+/// A host that imitates another one or mixes scripts.
+struct Imitation {
+    read: String,
+    registered: String,
+}
+
+impl Imitation {
+    fn of(host: &str) -> Option<Self> {
+        let host = host.trim_end_matches('.');
+        // Long before a host that long is looked up, it has failed.
+        if host.len() > 4 * MOST_CHARS || host.is_ascii() && !has_punycode(host) {
+            return None;
+        }
+        let labels: Vec<Label> = host
+            .split(['.', '。', '．', '｡'])
+            .map(Label::read)
+            .collect();
+        let home = labels
+            .last()
+            .map_or(Home::Ascii, |last| Home::of(&last.text));
+        let join =
+            |part: fn(&Label) -> String| labels.iter().map(part).collect::<Vec<_>>().join(".");
+        labels
+            .iter()
+            .any(|label| label.is_suspicious(home))
+            .then(|| Self {
+                read: join(|label| label.text.clone()),
+                registered: join(Label::registered),
+            })
     }
-    let labels: Vec<Label> = host
-        .split(['.', '。', '．', '｡'])
-        .map(Label::read)
-        .collect();
-    let home = labels
-        .last()
-        .map_or(Home::Ascii, |last| Home::of(&last.text));
-    labels
-        .iter()
-        .any(|label| label.is_suspicious(home))
-        .then(|| {
-            let join =
-                |part: fn(&Label) -> String| labels.iter().map(part).collect::<Vec<_>>().join(".");
-            let read = join(|label| label.text.clone());
-            let registered = join(Label::registered);
-            shown(&format!("{read} ({registered})"))
-        })
 }
 
 /// Whether one word of an address mixes scripts or reads as ASCII.

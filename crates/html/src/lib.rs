@@ -36,6 +36,7 @@ mod verdict;
 mod walk;
 
 pub use hidden_text::HiddenText;
+pub use link::shown as shown_host;
 pub use sanitize::TextFilter;
 pub use text::Links;
 pub use verdict::Reason;

@@ -31,7 +31,7 @@ pub(crate) fn host(url: &str) -> Option<String> {
 
 /// A host as it stands beside the text of its link. A person does not see it, so it is no place for a sentence: of a longer
 /// one the end is shown, which says whose it is.
-pub(crate) fn shown(host: &str) -> Cow<'_, str> {
+pub fn shown(host: &str) -> Cow<'_, str> {
     let count = host.chars().count();
     if count <= SHOWN_HOST_CHARS {
         return Cow::Borrowed(host);

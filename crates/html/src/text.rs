@@ -57,7 +57,8 @@ pub struct Links {
     pub hosts: Vec<String>,
     /// The addresses themselves.
     pub targets: Vec<String>,
-    /// Links whose text names another host: what it reads, and where it leads.
+    /// Links whose text names another host: the host it reads and the host it leads to, both as
+    /// [`crate::shown_host`] shows them.
     pub misnamed: Vec<(String, String)>,
 }
 
@@ -234,7 +235,8 @@ impl TextWriter {
         if let Some(named) = link::other_host(&text, &host)
             && self.seen.misnamed.len() < MAX_LINKS
         {
-            self.seen.misnamed.push((named, host.clone()));
+            let pair = (link::shown(&named).into(), link::shown(&host).into());
+            self.seen.misnamed.push(pair);
         }
         if !link::names(&text, &host) {
             self.push(&format!(" ({})", link::shown(&host)));
