@@ -19,8 +19,8 @@ use crate::line::{self, Line};
 use crate::recover::{self, Closed, Found};
 use crate::{Clock, Day, Hash, LogId, Peaks};
 
-const LOCK: &str = "lock";
-const CHECKPOINT: &str = "checkpoint";
+pub(crate) const LOCK: &str = "lock";
+pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// A clock may be set right by a little without a word.
 const CLOCK_SLACK: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 

@@ -9,6 +9,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
+#[cfg(unix)]
+use crate::files;
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Day(Date);
 
@@ -56,7 +59,7 @@ impl Day {
 
     /// The signed checkpoint that was made when the day ended.
     pub fn checkpoint(self, dir: &Path) -> PathBuf {
-        dir.join(format!("{self}.checkpoint"))
+        dir.join(format!("{self}.{CHECKPOINT}"))
     }
 }
 
@@ -68,6 +71,22 @@ impl fmt::Display for Day {
 
 const PLAIN: &str = "jsonl";
 const GZIP: &str = "jsonl.gz";
+const CHECKPOINT: &str = "checkpoint";
+
+/// Whether a name is that of a day's records, of its checkpoint, or of what was set aside on it.
+#[cfg(unix)]
+pub(crate) fn is_file_of_a_day(name: &str) -> bool {
+    let Some((day, extension)) = name.split_once('.') else {
+        return false;
+    };
+    let is_torn = || {
+        let number = extension.strip_prefix(files::TORN)?;
+        let number = number.strip_suffix(files::UNSAID).unwrap_or(number);
+        number.parse::<u32>().ok()
+    };
+    Day::parse(day).is_some()
+        && ([PLAIN, GZIP, CHECKPOINT].contains(&extension) || is_torn().is_some())
+}
 
 /// How a day is kept.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

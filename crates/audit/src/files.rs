@@ -6,6 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::{Day, DayFile, Form, day};
+#[cfg(unix)]
+use crate::{book, keeper, keys};
 
 /// A new file that only its owner may read.
 pub(crate) fn private() -> OpenOptions {
@@ -31,7 +33,8 @@ pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the rights of others away from a directory that was there before. What is not ours is left, and reported.
+/// Takes the rights of others away from a directory that was there before. A directory of another user, or with other
+/// files than those of a log, keeps its mode, and the log reports it.
 #[cfg(unix)]
 fn make_private(dir: &Path) {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -43,11 +46,46 @@ fn make_private(dir: &Path) {
     let private = fs::Permissions::from_mode(0o700);
     let mode = format!("{:04o}", about.mode() & 0o7777);
     let dir_shown = dir.display();
-    if is_ours && fs::set_permissions(dir, private).is_ok() {
+    if !holds_only_a_log(dir) {
+        tracing::warn!(
+            dir = %dir_shown,
+            mode,
+            "the audit directory is open to other users and also holds other files, so its mode was left; \
+             give the log a directory of its own, with mode 0700"
+        );
+    } else if is_ours && fs::set_permissions(dir, private).is_ok() {
         tracing::warn!(dir = %dir_shown, mode, "the audit directory was open to other users; its mode is 0700 now");
     } else {
         tracing::warn!(dir = %dir_shown, mode, "the audit directory is open to other users; set its mode to 0700");
     }
+}
+
+/// Whether a directory is empty, or each entry is a file that a log writes. False where the directory cannot be read.
+#[cfg(unix)]
+fn holds_only_a_log(dir: &Path) -> bool {
+    let is_of_a_log = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            is_file && entry.file_name().to_str().is_some_and(is_name_in_a_log)
+        })
+    };
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.all(is_of_a_log))
+}
+
+/// Whether a log gives this name to a file.
+#[cfg(unix)]
+fn is_name_in_a_log(name: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        book::LOCK,
+        book::CHECKPOINT,
+        keeper::LOCK,
+        keeper::SENT,
+        keys::SIGNING,
+        keys::DIGEST,
+        keys::PUBLIC,
+    ];
+    let is_temporary = name.starts_with(NEW) || name.starts_with(COMPRESSING);
+    NAMES.contains(&name) || is_temporary || day::is_file_of_a_day(name)
 }
 
 /// Whether a path still leads to an open file.
@@ -127,15 +165,17 @@ pub(crate) fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_dir(dir)
 }
 
+/// What is behind the day in the name of what was set aside; a number follows.
+pub(crate) const TORN: &str = "torn-";
 /// What was set aside has this behind its name until a record tells of it.
-const UNSAID: &str = ".unsaid";
+pub(crate) const UNSAID: &str = ".unsaid";
 
 /// Keeps bytes that are no record, under the first free name.
 pub(crate) fn set_aside(dir: &Path, day: Day, bytes: &[u8]) -> io::Result<()> {
     let file = whole(dir, bytes)?;
     seal(file.as_file())?;
     let free = (1u32..)
-        .map(|number| format!("{day}.torn-{number}"))
+        .map(|number| format!("{day}.{TORN}{number}"))
         .find(|name| !dir.join(name).exists() && !dir.join(format!("{name}{UNSAID}")).exists())
         .ok_or_else(|| io::Error::other("no name is left for what was torn"))?;
     file.persist(dir.join(format!("{free}{UNSAID}")))
@@ -161,7 +201,7 @@ pub(crate) fn remove_empty_days(dir: &Path, except: Day) -> io::Result<()> {
 
 /// What was set aside is kept no longer than its day.
 pub(crate) fn delete_set_aside(dir: &Path, day: Day) -> io::Result<()> {
-    let prefix = format!("{day}.torn-");
+    let prefix = format!("{day}.{TORN}");
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -198,4 +238,67 @@ pub(crate) fn lock(dir: &Path, name: &str) -> io::Result<File> {
         .truncate(false)
         .write(true)
         .open(dir.join(name))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// The mode of a directory that was there with mode 0755 and these files.
+    fn mode_with(names: &[&str]) -> u32 {
+        let above = tempfile::tempdir().unwrap();
+        let dir = above.path().join("audit");
+        fs::create_dir(&dir).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        for name in names {
+            match name.strip_suffix('/') {
+                Some(name) => fs::create_dir(dir.join(name)).unwrap(),
+                None => fs::write(dir.join(name), "").unwrap(),
+            }
+        }
+        create_private_dir(&dir).unwrap();
+        fs::metadata(&dir).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn directory_of_a_log_becomes_private() {
+        let files = [
+            "2026-11-15.jsonl",
+            "2026-08-01.jsonl.gz",
+            "2026-11-14.checkpoint",
+            "2026-11-14.torn-1",
+            "2026-11-15.torn-12.unsaid",
+            "checkpoint",
+            "log.pub",
+            "signing.key",
+            "digest.key",
+            "lock",
+            "keeper.lock",
+            "root-sent",
+            ".new-Ab12",
+            ".compressing-Ab12",
+        ];
+        assert_eq!(mode_with(&files), 0o700);
+        assert_eq!(mode_with(&[]), 0o700);
+    }
+
+    #[test]
+    fn directory_with_other_files_keeps_its_mode() {
+        for other in [
+            "syslog",
+            ".bashrc",
+            "2026-11-15.log",
+            "2026-11-15",
+            "2026-11-15.torn-",
+            "2026-11-15.torn-x",
+            "mail/",
+            "checkpoint/",
+        ] {
+            assert_eq!(mode_with(&[other]), 0o755, "{other}");
+            assert_eq!(mode_with(&["lock", other]), 0o755, "{other}");
+        }
+    }
 }

@@ -15,9 +15,9 @@ use crate::status::Unavailable;
 use crate::writer::Job;
 use crate::{Day, Peaks, Settings, day, files, hook};
 
-const LOCK: &str = "keeper.lock";
+pub(crate) const LOCK: &str = "keeper.lock";
 /// Up to how many records the root was handed on.
-const SENT: &str = "root-sent";
+pub(crate) const SENT: &str = "root-sent";
 const NAP: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 const LAST_RETRY: Duration = Duration::from_secs(3_600);

@@ -13,8 +13,8 @@ use aws_lc_rs::signature::Ed25519KeyPair;
 use crate::checkpoint::{Checkpoint, Verifier};
 use crate::{Hash, Peaks, files};
 
-const SIGNING: &str = "signing.key";
-const DIGEST: &str = "digest.key";
+pub(crate) const SIGNING: &str = "signing.key";
+pub(crate) const DIGEST: &str = "digest.key";
 /// The public half, for whoever verifies.
 pub(crate) const PUBLIC: &str = "log.pub";
 

@@ -66,7 +66,7 @@ fn end(files: &[DayFile]) -> io::Result<Found> {
     let mut tail = match file.form {
         Form::Plain => tail_of(&mut File::open(&file.path)?)?,
         Form::Gzip => {
-            let (tail, fault) = tail_of_gzip(&file.path)?;
+            let (tail, fault) = tail_of_gzip(File::open(&file.path)?)?;
             damaged.extend(fault.map(|error| Damaged {
                 file: file_name(&file.path),
                 why: error.to_string(),
@@ -159,12 +159,16 @@ fn tail_of(file: &mut File) -> io::Result<Tail> {
     }
 }
 
-/// A day that was compressed is never the newest, unless somebody took the others away. What cannot be decoded of it is
-/// left out, and the error is returned beside the rest.
-fn tail_of_gzip(path: &Path) -> io::Result<(Tail, Option<io::Error>)> {
+/// The tail of a compressed day. Such a day is the newest only where the files of later days were removed. What cannot be
+/// decoded of it is left out, and the damage is returned beside the rest.
+fn tail_of_gzip(file: impl io::Read) -> io::Result<(Tail, Option<io::Error>)> {
     let mut bytes = Vec::new();
-    let decoded = flate2::read::MultiGzDecoder::new(File::open(path)?).read_to_end(&mut bytes);
-    let fault = decoded.err();
+    let decoded = flate2::read::MultiGzDecoder::new(file).read_to_end(&mut bytes);
+    let damage = match decoded {
+        Ok(_) => None,
+        Err(error) if is_damage(&error) => Some(error),
+        Err(error) => return Err(error),
+    };
     let found = last_base(&bytes);
     let (at, base) = found.map_or((0, None), |(at, chain)| (at, Some(chain)));
     bytes.drain(..at);
@@ -173,7 +177,15 @@ fn tail_of_gzip(path: &Path) -> io::Result<(Tail, Option<io::Error>)> {
         begin: 0,
         bytes,
     };
-    Ok((tail, fault))
+    Ok((tail, damage))
+}
+
+/// Whether the decoder rejected the bytes of a file. INVARIANT: an error of the disk is no damage. Another read may
+/// succeed, and a log that went on from the part that was read would fork its chain.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    let rejected = matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof);
+    rejected && error.raw_os_error().is_none()
 }
 
 /// Where the last record stands that states the tree, and the chain before it.
@@ -257,4 +269,49 @@ fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
         begin = end + 1;
         (text, begin)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// A compressed file of which only the first half can be read; then this error.
+    fn half_read(error: Option<io::Error>) -> io::Result<Option<io::ErrorKind>> {
+        struct Failing(Option<io::Error>);
+        impl io::Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                self.0.take().map_or(Ok(0), Err)
+            }
+        }
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&b"a line\n".repeat(1_000)).unwrap();
+        let packed = packed.finish().unwrap();
+        let half = &packed[..packed.len() / 2];
+        let (_, damage) = tail_of_gzip(half.chain(Failing(error)))?;
+        Ok(damage.map(|error| error.kind()))
+    }
+
+    #[test]
+    fn compressed_day_cut_short_is_damaged() {
+        let damage = half_read(None).unwrap();
+        assert_eq!(damage, Some(io::ErrorKind::UnexpectedEof));
+    }
+
+    #[test]
+    fn compressed_day_with_rejected_bytes_is_damaged() {
+        let (_, damage) = tail_of_gzip(&b"these bytes are not gzip"[..]).unwrap();
+        assert_eq!(damage.unwrap().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn compressed_day_on_a_failing_disk_is_an_error() {
+        use rustix::io::Errno;
+        for errno in [Errno::IO, Errno::STALE, Errno::INVAL] {
+            let error = half_read(Some(errno.into())).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(errno.raw_os_error()));
+        }
+    }
 }

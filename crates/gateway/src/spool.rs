@@ -21,7 +21,7 @@ const PROMISED: Duration = Duration::from_secs(10 * 60);
 #[derive(Clone, Debug)]
 pub struct Spool {
     directory: PathBuf,
-    /// Names of files are made with it, so that nobody can compute one.
+    /// Names of files are made with it, so that no other process can compute one.
     key: [u8; 32],
     /// Whoever takes room takes it alone.
     taking: Arc<Mutex<()>>,

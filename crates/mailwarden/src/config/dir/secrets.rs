@@ -118,7 +118,8 @@ fn not_asked() -> NoSecret {
     )
 }
 
-/// Reports a secret that cannot be read: to somebody who checks as a problem, else as what makes its owner unavailable.
+/// Reports a secret that cannot be read: to `config check` as a problem, to the server as what makes
+/// its owner unavailable.
 pub(super) fn report_missing(
     given: &Node,
     whose: &str,

@@ -52,7 +52,7 @@ impl Tokens<'_> {
                 let unavailable = reader.unavailable_count();
                 match self.secret(given, reader) {
                     Some(digest) => vec![self.token(given, digest, None, reader)],
-                    // Without its token the caller can prove nothing, so nobody is served as it.
+                    // Without its token the caller can prove nothing, so the server refuses every request in its name.
                     None if reader.unavailable_count() > unavailable => Vec::new(),
                     None => return None,
                 }
@@ -184,7 +184,7 @@ impl Tokens<'_> {
         reader: &mut Reader<'_>,
     ) -> Option<Token> {
         if is_well_known(digest) {
-            let what = "this is the token or the digest of an example, which anybody knows";
+            let what = "this is the token or the digest of an example, which is public";
             let hint = "make a new one: `mailwarden config token` prints a token and its digest";
             reader.problem(given, what, hint);
             return None;

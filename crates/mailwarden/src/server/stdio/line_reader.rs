@@ -11,8 +11,7 @@ use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader, Empty};
 
 use crate::server::mcp::Server;
@@ -187,23 +186,64 @@ fn invalid_request(message: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
 }
 
-/// The outside of a message. What is not named is passed over at any depth, without recursion.
-#[derive(Deserialize)]
-struct Outside<P> {
-    id: Option<RequestId>,
+/// The parts of a message that say what it is, in any JSON object.
+struct Outside<'a> {
+    id: Option<&'a [u8]>,
     method: Option<String>,
-    params: Option<P>,
-    result: Option<IgnoredAny>,
-    error: Option<IgnoredAny>,
+    /// The tool, where `params` has its name.
+    tool: String,
+    is_answer: bool,
 }
 
-#[derive(Deserialize)]
-struct Named {
-    name: Option<String>,
+impl<'a> Outside<'a> {
+    /// None where the value is no object.
+    fn of(value: &'a [u8]) -> Option<Self> {
+        value.starts_with(b"{").then(|| Self {
+            id: field(value, "id"),
+            method: field(value, "method").and_then(string),
+            tool: field(value, "params")
+                .and_then(|params| field(params, "name"))
+                .and_then(string)
+                .unwrap_or_default(),
+            is_answer: field(value, "result").is_some() || field(value, "error").is_some(),
+        })
+    }
+
+    fn is_call(&self) -> bool {
+        self.method.as_deref().is_some_and(is_call)
+    }
 }
 
-fn outside<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
-    serde_json::from_slice(line).ok()
+fn string(value: &[u8]) -> Option<String> {
+    serde_json::from_slice(value).ok()
+}
+
+/// The value of a field, the last where it is there several times; None in what is no object.
+fn field<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    if !object.starts_with(b"{") {
+        return None;
+    }
+    let mut parts = parts(object);
+    let fields = std::iter::from_fn(|| Some((parts.next()?, parts.next()?)));
+    let named = fields.filter(|(key, _)| string(key).is_some_and(|key| key == name));
+    named.map(|(_, value)| value).last()
+}
+
+/// The text of each element of a JSON array, or of each name and value of an object. Each is passed over at any depth,
+/// without recursion, so that no element can make another unreadable.
+fn parts(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = value.get(1..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        let (part, behind) = rest.split_at_checked(values.byte_offset())?;
+        let behind = behind.trim_ascii_start();
+        rest = match behind {
+            [b',' | b':', rest @ ..] => rest,
+            _ => behind,
+        };
+        Some(part.trim_ascii())
+    })
 }
 
 fn read(line: &[u8]) -> Read {
@@ -217,23 +257,15 @@ fn read(line: &[u8]) -> Read {
     {
         return Read::Message(Box::new(message));
     }
-    if outside::<IgnoredAny>(line).is_none() {
+    if serde_json::from_slice::<IgnoredAny>(line).is_err() {
         let error = ErrorData::parse_error("send one JSON-RPC message on each line", None);
         return Read::Refused(Refused::with(None, error));
     }
     if line.first() == Some(&b'[') {
         return Read::Refused(batch(line));
     }
-    let named = outside::<Outside<Named>>(line).map(|it| {
-        let name = it.params.as_ref().and_then(|params| params.name.clone());
-        (name.unwrap_or_default(), it.without_params())
-    });
-    let unnamed = || {
-        let it = outside::<Outside<IgnoredAny>>(line)?;
-        Some((String::new(), it.without_params()))
-    };
-    match named.or_else(unnamed) {
-        Some((name, message)) => one(name, message),
+    match Outside::of(line) {
+        Some(message) => one(message),
         None => Read::Refused(Refused::with(
             None,
             invalid_request("the message is no request"),
@@ -241,40 +273,34 @@ fn read(line: &[u8]) -> Read {
     }
 }
 
-impl<P> Outside<P> {
-    fn without_params(self) -> Outside<IgnoredAny> {
-        Outside {
-            id: self.id,
-            method: self.method,
-            params: None,
-            result: self.result,
-            error: self.error,
-        }
-    }
-}
-
-fn one(name: String, message: Outside<IgnoredAny>) -> Read {
-    let Some(method) = message.method else {
-        let answers = message.result.is_some() || message.error.is_some();
-        return if answers {
+fn one(message: Outside<'_>) -> Read {
+    let is_call = message.is_call();
+    let id = message.id.and_then(|id| serde_json::from_slice(id).ok());
+    if message.method.is_none() {
+        return if message.is_answer {
             Read::Nothing
         } else {
             let error = invalid_request("a request has a method");
-            Read::Refused(Refused::with(message.id, error))
+            Read::Refused(Refused::with(id, error))
         };
-    };
+    }
     if message.id.is_none() {
         return Read::Nothing;
     }
-    Read::Refused(if is_call(&method) {
-        Refused {
-            id: message.id,
-            error: None,
-            calls: vec![name],
-        }
+    let error = if id.is_none() {
+        Some(invalid_request(
+            "the id of a request is a string or an integer",
+        ))
+    } else if is_call {
+        None
     } else {
         let words = "the params of this method are not as it needs them";
-        Refused::with(message.id, ErrorData::invalid_params(words, None))
+        Some(ErrorData::invalid_params(words, None))
+    };
+    Read::Refused(Refused {
+        id,
+        error,
+        calls: is_call.then_some(message.tool).into_iter().collect(),
     })
 }
 
@@ -285,16 +311,12 @@ fn is_call(method: &str) -> bool {
 /// The protocol has no batches since its revision of 2025-06-18.
 fn batch(line: &[u8]) -> Refused {
     let words = "batches are not served; send one message on each line";
-    let inside: Vec<Outside<Named>> = outside(line).unwrap_or_default();
-    let calls = inside
-        .into_iter()
-        .filter(|it| it.method.as_deref().is_some_and(is_call));
-    let name = |it: Outside<Named>| it.params.and_then(|params| params.name);
+    let calls = parts(line)
+        .filter_map(Outside::of)
+        .filter(Outside::is_call)
+        .map(|call| call.tool);
     Refused {
-        calls: calls
-            .take(MAX_RECORDED_CALLS)
-            .map(|it| name(it).unwrap_or_default())
-            .collect(),
+        calls: calls.take(MAX_RECORDED_CALLS).collect(),
         ..Refused::with(None, invalid_request(words))
     }
 }
@@ -350,5 +372,57 @@ mod tests {
         ] {
             assert_eq!(told(line), wanted, "{line}");
         }
+    }
+
+    #[test]
+    fn batch_with_an_odd_element_records_every_call() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"move"}}"#;
+        for odd in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            r#"{"id":1,"id":2,"method":{"a":[1 , 2]}}"#,
+            r#"{"\ud800":"\ud800"}"#,
+            r#""tools/call""#,
+            "-1.5e3",
+            "null",
+            "{ }",
+            "[ ]",
+            &deep,
+        ] {
+            for batch in [
+                format!("[{odd},{call}]"),
+                format!("[ {call} , {odd} ]"),
+                format!("[{odd},{odd} ,\t{call}]"),
+            ] {
+                assert_eq!(told(&batch), "-32600 null move", "{batch}");
+            }
+        }
+        let batch = [b"[\"\xff\",", call.as_bytes(), b"]"].concat();
+        let Read::Refused(refused) = read(&batch) else {
+            panic!("a batch was read")
+        };
+        assert_eq!(refused.calls, ["move"]);
+    }
+
+    #[test]
+    fn call_that_cannot_be_answered_is_recorded() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for id in ["1.5", "[]", "{}", "true", "null", &deep] {
+            for (params, tool) in [
+                (r#"{"name":"move"}"#, "move"),
+                (r#"{"name":"a","name":"move"}"#, "move"),
+                (r#"{"name":5}"#, ""),
+                ("[]", ""),
+            ] {
+                let call = format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools\/call","params":{params}}}"#
+                );
+                assert_eq!(told(&call), format!("-32600 null {tool}"), "{call}");
+            }
+        }
+        let twice =
+            r#"{"jsonrpc":"2.0","id":1,"id":7,"method":"tools/call","params":{"name":"move"}}"#;
+        assert_eq!(told(twice), "0 7 move");
     }
 }
