@@ -203,7 +203,7 @@ mod tests {
                     "1 FETCH (BODYSTRUCTURE (\"a\" \"b\" ({}) NIL NIL \"7bit\" 1 1))",
                     many("\"a\" \"b\"")
                 ),
-                2_000,
+                200,
             ),
         ] {
             let (values, data) = stored(&line);

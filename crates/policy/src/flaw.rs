@@ -43,7 +43,7 @@ pub(crate) fn find(accounts: &[(AccountId, Vec<FolderPolicy>)]) -> Vec<Flaw> {
         }
         let mut paths = BTreeSet::new();
         for (f, folder) in folders.iter().enumerate() {
-            if !paths.insert(&folder.path) {
+            if !paths.insert(folder.path.normalized()) {
                 flaws.push(Flaw {
                     place: Place::Folder(a, f),
                     what: format!("folder '{}' is named twice", folder.path),

@@ -52,6 +52,11 @@ impl FolderPattern {
         self.prefix().is_none().then_some(&self.0)
     }
 
+    /// In the one spelling in which paths are compared.
+    pub(crate) fn normalized(&self) -> Cow<'_, str> {
+        with_inbox_in_capitals(self.as_str())
+    }
+
     pub fn covers(&self, folder: &FolderName) -> bool {
         self.precedence(folder).is_some()
     }
@@ -59,8 +64,7 @@ impl FolderPattern {
     /// None where it does not cover the folder.
     pub(crate) fn precedence(&self, folder: &FolderName) -> Option<Precedence> {
         let Some(prefix) = self.prefix() else {
-            let is_named =
-                self.0 == *folder || self.as_str() == with_inbox_in_capitals(folder.as_str());
+            let is_named = self.normalized() == with_inbox_in_capitals(folder.as_str());
             return is_named.then_some(Precedence::Exact);
         };
         let name = with_inbox_in_capitals(folder.as_str());
@@ -94,10 +98,7 @@ impl TryFrom<FolderName> for FolderPattern {
     fn try_from(name: FolderName) -> Result<Self, BadFolderPattern> {
         let prefix = match name.as_str().strip_suffix(STAR) {
             None if name.as_str().contains(STAR) => return Err(BadFolderPattern::Star),
-            None => {
-                let spelled = with_inbox_in_capitals(name.as_str()).into_owned();
-                return Ok(Self(FolderName::new(spelled)?));
-            }
+            None => return Ok(Self(name)),
             Some(prefix) => prefix,
         };
         let Some(above) = prefix.strip_suffix(SEPARATORS) else {

@@ -176,26 +176,27 @@ impl CharacterFilter<'_> {
                 self.replace(' ');
             }
             // The width of a blank says nothing that a person reads.
-            _ if is_odd_blank(char) && !self.blank_belongs(char, next) => self.keep(' '),
+            _ if is_odd_blank(char) && !self.blank_belongs(char) => self.keep(' '),
             _ if is_mark(char) => self.mark(char),
             _ => self.keep(char),
         }
     }
 
-    /// Whether a blank of its own width stands where a script has one: the ideographic blank beside ideographs or at the
-    /// beginning of a line, the narrow one at numbers and punctuation, the Ogham one among Ogham letters.
-    fn blank_belongs(&self, char: char, next: Option<char>) -> bool {
-        let beside = |fits: fn(char) -> bool| {
-            self.last.is_some_and(fits) || next.is_some_and(|next| fits(next) && is_kept(next))
-        };
+    /// Whether a blank of its own width follows what a script has before one: the ideographic blank
+    /// behind ideographs or at the beginning of a line, the narrow one behind numbers and
+    /// punctuation, the Ogham one behind Ogham letters.
+    ///
+    /// INVARIANT: only what stands before it counts, so that a cut of shielded text is shielded.
+    fn blank_belongs(&self, char: char) -> bool {
+        let behind = |fits: fn(char) -> bool| self.last.is_some_and(fits);
         match char {
             '\u{3000}' => {
                 self.last
                     .is_none_or(|last| matches!(last, '\n' | '\u{3000}'))
-                    || beside(is_wide)
+                    || behind(is_wide)
             }
-            '\u{202F}' => beside(takes_narrow_blank),
-            '\u{1680}' => beside(|char| matches!(char, '\u{1681}'..='\u{169C}')),
+            '\u{202F}' => behind(takes_narrow_blank),
+            '\u{1680}' => behind(|char| matches!(char, '\u{1681}'..='\u{169C}')),
             _ => false,
         }
     }
@@ -263,11 +264,6 @@ fn is_odd_blank(char: char) -> bool {
         char,
         '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}'
     )
-}
-
-/// Neither taken out nor replaced, whatever stands beside it.
-fn is_kept(char: char) -> bool {
-    !is_banned(char) && !is_odd_blank(char) && !is_mark(char)
 }
 
 /// East Asian letters and punctuation.
@@ -438,7 +434,8 @@ mod tests {
             ("a\u{3000}b", "a b"),
             ("山田\u{3000}太郎", "山田\u{3000}太郎"),
             ("\u{3000}段落", "\u{3000}段落"),
-            ("quoi\u{202F}?", "quoi\u{202F}?"),
+            ("quoi\u{202F}?", "quoi ?"),
+            ("10\u{202F}%", "10\u{202F}%"),
             ("a\u{202F}b", "a b"),
             ("ᚁ\u{1680}ᚂ", "ᚁ\u{1680}ᚂ"),
             ("a\u{1680}b", "a b"),

@@ -238,7 +238,7 @@ fn most_specific_folder_entry_decides() {
         let name = world::folder_name(dice);
         let folder = FolderName::new(&name).unwrap();
         let got = policy.folder(&account, &folder);
-        let got = got.map(|entry| (entry.path.to_string(), entry.default.name()));
+        let got = got.map(|entry| (naive::spelled(entry.path.as_str()), entry.default.name()));
         let want = naive::entry_for(&name, written)
             .filter(|(_, entry)| entry.default != "NONE")
             .map(|(path, entry)| (naive::spelled(path), entry.default));
