@@ -2,7 +2,7 @@
 //! malformed numbers.
 //!
 //! `cargo bench -p mailwarden --bench malicious_server` measures the built program on one Dovecot, with a
-//! scripted server for each kind of lie beside it, and writes `docs/lying-servers.md`.
+//! scripted server for each kind of lie beside it, and writes `docs/malicious-servers.md`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +25,7 @@ mod malicious_server {
 use malicious_server::report::{Beside, Report};
 use malicious_server::world::World;
 
-const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lying-servers.md");
+const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/malicious-servers.md");
 
 fn main() {
     // `cargo test --all-targets` runs this file too, and without the word.
@@ -47,5 +47,5 @@ fn main() {
         peak_memory: world.peak_memory(),
     };
     println!("{report}");
-    std::fs::write(REPORT, report.to_string()).expect("write docs/lying-servers.md");
+    std::fs::write(REPORT, report.to_string()).expect("write docs/malicious-servers.md");
 }

@@ -1,4 +1,4 @@
-//! `docs/lying-servers.md`: the figures, and what meets its goal. Leaves nothing out.
+//! `docs/malicious-servers.md`: the figures, and what meets its goal. Leaves nothing out.
 
 use std::fmt;
 
