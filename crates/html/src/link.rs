@@ -1,13 +1,20 @@
 //! Where a link leads: its host, and whether it may stay in sanitized HTML.
 
 use std::borrow::Cow;
+use std::net::Ipv6Addr;
 
-/// The host of a longer address stands in its beginning.
-const MAX_URL_BYTES: usize = 2_000;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// A longer name cannot be looked up (RFC 1035 section 2.3.4). In characters, because Punycode may be
+/// shorter than UTF-8.
+const MAX_HOST_CHARS: usize = 253;
 /// Room for the hosts of ordinary newsletters, and not for a sentence.
 const SHOWN_HOST_CHARS: usize = 48;
 
-/// The host of an `http`, `https` or scheme-less web address, in lower case.
+/// The host of an `http`, `https` or scheme-less web address, as browsers map it before they look it up.
+///
+/// It may hold any character, because browsers and mail programs differ in what they refuse. [`shown`]
+/// replaces those that are not of a name.
 pub(crate) fn host(url: &str) -> Option<String> {
     let url = plain(url);
     let url = url.trim();
@@ -17,21 +24,81 @@ pub(crate) fn host(url: &str) -> Option<String> {
     };
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
-    let host = percent_decoded(host.split(':').next()?)?;
-    let host = host.trim_end_matches('.');
-    let fits = !host.is_empty() && host.len() <= 253 && host.chars().all(is_of_a_name);
-    fits.then(|| {
-        if host.is_ascii() {
-            host.to_ascii_lowercase()
-        } else {
-            host.to_lowercase()
+    if let Some((literal, _port)) = host.split_once(']') {
+        let literal = format!("{literal}]").to_ascii_lowercase();
+        if is_ipv6_literal(&literal) {
+            return Some(literal);
         }
-    })
+    }
+    let host = mapped(&percent_decoded(host.split(':').next()?));
+    let host = host.trim_end_matches('.');
+    let fits = !host.is_empty() && host.chars().count() <= MAX_HOST_CHARS;
+    fits.then(|| host.to_owned())
+}
+
+/// The mapping of UTS #46 section 4 in short: default-ignorable characters dropped, compatibility forms
+/// and case undone, every full stop a dot.
+fn mapped(host: &str) -> String {
+    if host.is_ascii() {
+        return host.to_ascii_lowercase();
+    }
+    host.chars()
+        .filter(|char| !is_default_ignorable(*char))
+        .nfkc()
+        .flat_map(char::to_lowercase)
+        .map(|char| if char == '\u{3002}' { '.' } else { char })
+        .collect()
+}
+
+/// The Unicode property `Default_Ignorable_Code_Point`.
+fn is_default_ignorable(char: char) -> bool {
+    matches!(
+        char,
+        '\u{AD}'
+            | '\u{34F}'
+            | '\u{61C}'
+            | '\u{115F}'..='\u{1160}'
+            | '\u{17B4}'..='\u{17B5}'
+            | '\u{180B}'..='\u{180F}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{3164}'
+            | '\u{FE00}'..='\u{FE0F}'
+            | '\u{FEFF}'
+            | '\u{FFA0}'
+            | '\u{FFF0}'..='\u{FFF8}'
+            | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}'
+            | '\u{E0000}'..='\u{E0FFF}'
+    )
+}
+
+/// An address in brackets, the only host with colons.
+fn is_ipv6_literal(host: &str) -> bool {
+    let inner = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok())
 }
 
 /// A host as it stands beside the text of its link. A person does not see it, so it is no place for a sentence: of a longer
-/// one the end is shown, which says whose it is.
+/// one the end is shown, which says whose it is, and U+FFFD replaces characters that are not of a name.
 pub fn shown(host: &str) -> Cow<'_, str> {
+    if is_ipv6_literal(host) || host.chars().all(is_of_a_name) {
+        return bounded(host);
+    }
+    let replaced = host.chars().map(|char| {
+        if is_of_a_name(char) {
+            char
+        } else {
+            char::REPLACEMENT_CHARACTER
+        }
+    });
+    Cow::Owned(bounded(&replaced.collect::<String>()).into_owned())
+}
+
+fn bounded(host: &str) -> Cow<'_, str> {
     let count = host.chars().count();
     if count <= SHOWN_HOST_CHARS {
         return Cow::Borrowed(host);
@@ -45,7 +112,8 @@ pub fn shown(host: &str) -> Cow<'_, str> {
     Cow::Owned(format!("…{kept}"))
 }
 
-/// Letters and digits of any script, hyphens and dots. Browsers open no host with anything else but underscores.
+/// Letters and digits of any script, hyphens, dots and underscores. Browsers open hosts with more than these, such
+/// as `!`, `&` or emoji, but no ordinary name has them.
 fn is_of_a_name(char: char) -> bool {
     char.is_alphanumeric() || matches!(char, '-' | '.' | '_') || is_combining(char)
 }
@@ -55,39 +123,39 @@ fn is_combining(char: char) -> bool {
     matches!(char, '\u{300}'..='\u{36F}' | '\u{900}'..='\u{DFF}' | '\u{E31}'..='\u{E4E}' | '\u{3099}' | '\u{309A}')
 }
 
-/// As browsers read a host; none for what is no text then.
-fn percent_decoded(host: &str) -> Option<Cow<'_, str>> {
+/// As browsers read a host; what is not UTF-8 then becomes U+FFFD.
+fn percent_decoded(host: &str) -> Cow<'_, str> {
     if !host.contains('%') {
-        return Some(Cow::Borrowed(host));
+        return Cow::Borrowed(host);
     }
-    let digit = |byte: Option<u8>| {
-        char::from(byte?)
+    let digit = |byte: Option<&u8>| {
+        char::from(*byte?)
             .to_digit(16)
             .and_then(|digit| u8::try_from(digit).ok())
     };
-    let mut bytes = host.bytes();
+    let mut rest = host.as_bytes();
     let mut decoded = Vec::with_capacity(host.len());
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => digit(bytes.next())? * 16 + digit(bytes.next())?,
-            other => other,
-        });
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = digit(after.first()).zip(digit(after.get(1)));
+        let (byte, next) = match digits {
+            Some((high, low)) if first == b'%' => (high * 16 + low, after.get(2..)),
+            _ => (first, Some(after)),
+        };
+        decoded.push(byte);
+        rest = next.unwrap_or_default();
     }
-    String::from_utf8(decoded).ok().map(Cow::Owned)
+    Cow::Owned(String::from_utf8_lossy(&decoded).into_owned())
 }
 
 /// As browsers read a URL: without line breaks, and with slashes alone.
 fn plain(url: &str) -> Cow<'_, str> {
-    let start = url
-        .get(..url.floor_char_boundary(MAX_URL_BYTES))
-        .unwrap_or(url);
-    if !start
+    if !url
         .bytes()
         .any(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b'\\'))
     {
-        return Cow::Borrowed(start);
+        return Cow::Borrowed(url);
     }
-    let kept = start
+    let kept = url
         .chars()
         .filter(|char| !matches!(char, '\t' | '\n' | '\r'));
     Cow::Owned(
@@ -116,6 +184,8 @@ pub(crate) fn other_host(text: &str, target: &str) -> Option<String> {
     let plausible = !name.is_empty()
         && (2..=24).contains(&top.len())
         && top.chars().all(char::is_alphabetic)
+        // Words joined by signs are no host that a reader takes for one.
+        && named.chars().all(is_of_a_name)
         && !text.contains('@')
         && !is_file(top);
     (plausible && !is_same_site(&named, target)).then_some(named)
@@ -172,10 +242,17 @@ mod tests {
             ("//evil.com/x", Some("evil.com")),
             ("https://ev%69l.com/x", Some("evil.com")),
             ("https://b\u{fc}cher.example", Some("b\u{fc}cher.example")),
-            ("https://ignore%20all%20rules/", None),
-            ("https://ignore<all>rules/", None),
-            ("https://a\u{200b}b.example/", None),
-            ("https://%zz.example/", None),
+            ("https://ignore%20all%20rules/", Some("ignore all rules")),
+            ("https://ignore<all>rules/", Some("ignore<all>rules")),
+            ("https://a\u{200b}b.example/", Some("ab.example")),
+            ("https://a%C2%ADb.example/", Some("ab.example")),
+            ("https://evil\u{3002}example\u{FF61}/", Some("evil.example")),
+            ("https://\u{FF25}vil\u{FF0E}example/", Some("evil.example")),
+            ("https://a!b.example/", Some("a!b.example")),
+            ("https://%zz.example/", Some("%zz.example")),
+            ("https://%ff.example/", Some("\u{FFFD}.example")),
+            ("https://[::1]:80/", Some("[::1]")),
+            ("https://\u{AD}/", None),
             ("mailto:a@b.c", None),
             ("javascript:alert(1)", None),
             ("#top", None),
@@ -208,6 +285,21 @@ mod tests {
     }
 
     #[test]
+    fn odd_characters_are_shown_as_placeholders() {
+        for (host, want) in [
+            ("a!b.example", "a\u{FFFD}b.example"),
+            (
+                "ignore all (rules)",
+                "ignore\u{FFFD}all\u{FFFD}\u{FFFD}rules\u{FFFD}",
+            ),
+            ("[::1]", "[::1]"),
+            ("[x]", "\u{FFFD}x\u{FFFD}"),
+        ] {
+            assert_eq!(shown(host), want);
+        }
+    }
+
+    #[test]
     fn text_that_names_the_host() {
         for text in ["example.com", "https://www.example.com/x", "Example.com."] {
             assert!(names(text, "www.example.com"), "{text}");
@@ -233,6 +325,7 @@ mod tests {
             ("a@bank.example", "evil.example", None),
             ("v1.2", "evil.example", None),
             ("Node.js", "evil.example", None),
+            ("Terms&Conditions.Read", "evil.example", None),
             ("shop.bank.example", "links.bank.example", None),
             ("news.bank.co.uk", "links.bank.co.uk", None),
             ("bank.co.uk", "evil.co.uk", Some("bank.co.uk")),

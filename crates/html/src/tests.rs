@@ -559,6 +559,50 @@ fn links_that_name_another_host_are_told() {
 }
 
 #[test]
+fn link_host_that_browsers_map_is_shown_and_warned_of() {
+    let ignorable = "&shy;".repeat(1_500);
+    for (href, host) in [
+        ("https://evi&shy;l.com/", "evil.com"),
+        ("https://evi&#x200B;l.com/", "evil.com"),
+        ("https://evil\u{3002}com/", "evil.com"),
+        ("https://evil\u{FF0E}com/", "evil.com"),
+        ("https://evil\u{FF61}com/", "evil.com"),
+        ("https://evil%E3%80%82com/", "evil.com"),
+        ("https://\u{FF25}\u{FF56}il.com/", "evil.com"),
+        ("https://a!b.evil.com/", "a\u{FFFD}b.evil.com"),
+        (
+            "https://a~b&amp;c.evil.com/",
+            "a\u{FFFD}b\u{FFFD}c.evil.com",
+        ),
+        ("https://a%20b.evil.com/", "a\u{FFFD}b.evil.com"),
+        ("https://[2001:DB8::1]:80/", "[2001:db8::1]"),
+        (
+            &format!("https://www.mybank.com{ignorable}.evil.com/"),
+            "www.mybank.com.evil.com",
+        ),
+    ] {
+        let found = to_text(
+            &format!("<a href=\"{href}\">https://www.mybank.com</a>"),
+            1_000,
+        );
+        assert_eq!(
+            found.text,
+            format!("https://www.mybank.com ({host})"),
+            "{href}"
+        );
+        let pair = ("www.mybank.com".to_owned(), host.to_owned());
+        assert_eq!(found.links.misnamed, [pair], "{href}");
+        assert_eq!(found.links.hosts.len(), 1, "{href}");
+    }
+}
+
+#[test]
+fn link_that_names_a_different_odd_host_is_shown() {
+    let found = to_text("<a href='https://a*b.com'>https://a!b.com</a>", 1_000);
+    assert_eq!(found.text, "https://a!b.com (a\u{FFFD}b.com)");
+}
+
+#[test]
 fn only_the_beginning_of_endless_html_is_read() {
     let html = format!("{}<p>end", "x ".repeat(MAX_HTML_BYTES / 2));
     let found = to_text(&html, 10_000_000);
