@@ -119,7 +119,7 @@ impl std::fmt::Debug for Credential {
 }
 
 impl Standing {
-    /// Seed 004 leaves raw sources out of the `gateway` set; the other sets have them.
+    /// The contract leaves raw sources out of the `gateway` set; the other sets have them.
     pub(crate) fn serves_sources(&self) -> bool {
         let has = |set| self.toolsets.contains(&set);
         has(Toolset::Imap) || !has(Toolset::Gateway)

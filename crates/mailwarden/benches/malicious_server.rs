@@ -25,7 +25,10 @@ mod malicious_server {
 use malicious_server::report::{Beside, Report};
 use malicious_server::world::World;
 
-const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/malicious-servers.md");
+const REPORT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/malicious-servers.md"
+);
 
 fn main() {
     // `cargo test --all-targets` runs this file too, and without the word.

@@ -1,4 +1,4 @@
-//! Seed document 004, sentence by sentence: each row quotes one and checks it on the built
+//! The documents of imap-mcp, sentence by sentence: each row quotes one and checks it on the built
 //! program, as the contract of the project amends it.
 //!
 //! The example files stand here word for word. Only host names, ports and paths are replaced, and
@@ -33,7 +33,10 @@ fn check_all<T>(rows: &[Row<T>], ground: &mut T) {
         if let Err(why) = came {
             let text = why.downcast_ref::<String>().map(String::as_str);
             let words = text.or_else(|| why.downcast_ref::<&str>().copied());
-            panic!("seed 004 says: {sentence}\n{}", words.unwrap_or_default());
+            panic!(
+                "the document says: {sentence}\n{}",
+                words.unwrap_or_default()
+            );
         }
     }
 }
