@@ -94,10 +94,13 @@ impl AddressHeader {
             lines.push(format!("{odd}\r\n").into_bytes());
         }
         rng.shuffle(&mut lines);
+        let block = lines.concat();
+        // A line feed within a fold ends the header before its other fields.
+        let ends_early = block.windows(2).any(|pair| pair == b"\n\n");
         Self {
             fields: lines.len() as u64,
-            block: lines.concat(),
-            is_ordinary,
+            block,
+            is_ordinary: is_ordinary && !ends_early,
         }
     }
 }
