@@ -96,7 +96,8 @@ impl AddressHeader {
         rng.shuffle(&mut lines);
         let block = lines.concat();
         // A line feed within a fold ends the header before its other fields.
-        let ends_early = block.windows(2).any(|pair| pair == b"\n\n");
+        let is_blank = |three: &[u8]| three.starts_with(b"\n\n") || three == b"\n\r\n";
+        let ends_early = block.windows(3).any(is_blank);
         Self {
             fields: lines.len() as u64,
             block,
