@@ -248,7 +248,8 @@ impl Book {
             }
             day = match head.closed {
                 Closed::Yes => {
-                    // INVARIANT: a compressed day was signed when it was closed; one that is damaged is not signed anew.
+                    // INVARIANT: a compressed day was signed when it was closed; one that is
+                    // damaged is not signed anew.
                     if head.day.file(&self.dir).exists() {
                         files::seal(&head.file)?;
                         let note = keys.sign(chain.tree());

@@ -181,7 +181,8 @@ impl Event {
             .text("result", outcome)
     }
 
-    /// A configuration that was not used, the settings that are wrong, and what is wrong with them; never their values.
+    /// A configuration that was not used, the settings that are wrong, and what is wrong with
+    /// them; never their values.
     pub fn config_refused(settings: Vec<String>, error: &str) -> Self {
         Self::new(CONFIG_REFUSED)
             .with("settings", Value::List(settings))

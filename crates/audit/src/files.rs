@@ -33,7 +33,8 @@ pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the rights of others away from a directory that was there before. A directory of another user, or with other
+/// Takes the rights of others away from a directory that was there before. A directory of another
+/// user, or with other
 /// files than those of a log, keeps its mode, and the log reports it.
 #[cfg(unix)]
 fn make_private(dir: &Path) {
@@ -60,7 +61,8 @@ fn make_private(dir: &Path) {
     }
 }
 
-/// Whether a directory is empty, or each entry is a file that a log writes. False where the directory cannot be read.
+/// Whether a directory is empty, or each entry is a file that a log writes. False where the
+/// directory cannot be read.
 #[cfg(unix)]
 fn holds_only_a_log(dir: &Path) -> bool {
     let is_of_a_log = |entry: io::Result<fs::DirEntry>| {

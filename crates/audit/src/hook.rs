@@ -80,7 +80,8 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
 #[cfg(unix)]
 use group::spawn;
 
-/// Ends the programs that run now, with all that they started; none is started from here on. For a process that is about
+/// Ends the programs that run now, with all that they started; none is started from here on. For a
+/// process that is about
 /// to end.
 pub fn end_hooks() {
     #[cfg(unix)]
@@ -97,7 +98,8 @@ mod group {
 
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-    /// INVARIANT: a group is signalled only while it is listed here, and its leader is reaped only after that: so its
+    /// INVARIANT: a group is signalled only while it is listed here, and its leader is reaped only
+    /// after that: so its
     /// number is still its own.
     static RUNNING: Mutex<Running> = Mutex::new(Running {
         groups: Vec::new(),

@@ -17,7 +17,8 @@ pub(crate) struct Found {
     pub chain: Chain,
     /// The newest file, unless there is none.
     pub newest: Option<Newest>,
-    /// Compressed days that cannot be read to their end: the chain goes on behind what can be read of them.
+    /// Compressed days that cannot be read to their end: the chain goes on behind what can be read
+    /// of them.
     pub damaged: Vec<Damaged>,
 }
 
@@ -159,7 +160,8 @@ fn tail_of(file: &mut File) -> io::Result<Tail> {
     }
 }
 
-/// The tail of a compressed day. Such a day is the newest only where the files of later days were removed. What cannot be
+/// The tail of a compressed day. Such a day is the newest only where the files of later days were
+/// removed. What cannot be
 /// decoded of it is left out, and the damage is returned beside the rest.
 fn tail_of_gzip(file: impl io::Read) -> io::Result<(Tail, Option<io::Error>)> {
     let mut bytes = Vec::new();
@@ -180,7 +182,8 @@ fn tail_of_gzip(file: impl io::Read) -> io::Result<(Tail, Option<io::Error>)> {
     Ok((tail, damage))
 }
 
-/// Whether the decoder rejected the bytes of a file. INVARIANT: an error of the disk is no damage. Another read may
+/// Whether the decoder rejected the bytes of a file. INVARIANT: an error of the disk is no damage.
+/// Another read may
 /// succeed, and a log that went on from the part that was read would fork its chain.
 fn is_damage(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};

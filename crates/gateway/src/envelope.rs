@@ -244,7 +244,8 @@ pub(crate) fn answered<R: Reply>(
     let failed = done.data.status() == Status::Failed;
     let links = done.data.links();
     let mut data = serde_json::to_value(&done.data).unwrap_or_else(|_| json!({}));
-    // INVARIANT: the words of a mail server stand in the issues alone, which are named as untrusted.
+    // INVARIANT: the words of a mail server stand in the issues alone, which are named as
+    // untrusted.
     if let Some(ours) = without_server_words(&done.summary) {
         done.summary = ours;
     }

@@ -5,15 +5,18 @@ use std::net::Ipv6Addr;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// A longer name cannot be looked up (RFC 1035 section 2.3.4). In characters, because Punycode may be
+/// A longer name cannot be looked up (RFC 1035 section 2.3.4). In characters, because Punycode may
+/// be
 /// shorter than UTF-8.
 const MAX_HOST_CHARS: usize = 253;
 /// Room for the hosts of ordinary newsletters, and not for a sentence.
 const SHOWN_HOST_CHARS: usize = 48;
 
-/// The host of an `http`, `https` or scheme-less web address, as browsers map it before they look it up.
+/// The host of an `http`, `https` or scheme-less web address, as browsers map it before they look
+/// it up.
 ///
-/// It may hold any character, because browsers and mail programs differ in what they refuse. [`shown`]
+/// It may hold any character, because browsers and mail programs differ in what they refuse.
+/// [`shown`]
 /// replaces those that are not of a name.
 pub(crate) fn host(url: &str) -> Option<String> {
     let url = plain(url);
@@ -36,7 +39,8 @@ pub(crate) fn host(url: &str) -> Option<String> {
     fits.then(|| host.to_owned())
 }
 
-/// The mapping of UTS #46 section 4 in short: default-ignorable characters dropped, compatibility forms
+/// The mapping of UTS #46 section 4 in short: default-ignorable characters dropped, compatibility
+/// forms
 /// and case undone, every full stop a dot.
 fn mapped(host: &str) -> String {
     if host.is_ascii() {
@@ -82,8 +86,10 @@ fn is_ipv6_literal(host: &str) -> bool {
     inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok())
 }
 
-/// A host as it stands beside the text of its link. A person does not see it, so it is no place for a sentence: of a longer
-/// one the end is shown, which says whose it is, and U+FFFD replaces characters that are not of a name.
+/// A host as it stands beside the text of its link. A person does not see it, so it is no place
+/// for a sentence: of a longer
+/// one the end is shown, which says whose it is, and U+FFFD replaces characters that are not of a
+/// name.
 pub fn shown(host: &str) -> Cow<'_, str> {
     if is_ipv6_literal(host) || host.chars().all(is_of_a_name) {
         return bounded(host);
@@ -112,13 +118,15 @@ fn bounded(host: &str) -> Cow<'_, str> {
     Cow::Owned(format!("…{kept}"))
 }
 
-/// Letters and digits of any script, hyphens, dots and underscores. Browsers open hosts with more than these, such
+/// Letters and digits of any script, hyphens, dots and underscores. Browsers open hosts with more
+/// than these, such
 /// as `!`, `&` or emoji, but no ordinary name has them.
 fn is_of_a_name(char: char) -> bool {
     char.is_alphanumeric() || matches!(char, '-' | '.' | '_') || is_combining(char)
 }
 
-/// Vowel signs and the like, without which names of Indic scripts are misspelt; joiners are none of them.
+/// Vowel signs and the like, without which names of Indic scripts are misspelt; joiners are none
+/// of them.
 fn is_combining(char: char) -> bool {
     matches!(char, '\u{300}'..='\u{36F}' | '\u{900}'..='\u{DFF}' | '\u{E31}'..='\u{E4E}' | '\u{3099}' | '\u{309A}')
 }

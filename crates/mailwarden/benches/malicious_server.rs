@@ -1,7 +1,8 @@
 //! How calls of one account fare while mail servers of other accounts lie: absurd ranges, floods,
 //! malformed numbers.
 //!
-//! `cargo bench -p mailwarden --bench malicious_server` measures the built program on one Dovecot, with a
+//! `cargo bench -p mailwarden --bench malicious_server` measures the built program on one Dovecot,
+//! with a
 //! scripted server for each kind of lie beside it, and writes `docs/malicious-servers.md`.
 #![allow(
     clippy::unwrap_used,

@@ -3,7 +3,8 @@
 //! Always a superset, on a server that finds ASCII text in header fields without regard to case,
 //! and knows sizes and days. Addresses are searched twice, by FROM, TO and CC and by HEADER: the
 //! first search what the server made of the field (Dovecot does not find `bank.de.`), and not every
-//! server is known to search all fields by HEADER. Subjects are not searched, because a server decodes
+//! server is known to search all fields by HEADER. Subjects are not searched, because a server
+//! decodes
 //! them only when asked in another charset than ASCII, and by rules of its own.
 
 use jiff::civil::Date;

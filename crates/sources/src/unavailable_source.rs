@@ -1,4 +1,5 @@
-//! An account that cannot log in, because its secret is missing at this end: every question gets the same fault.
+//! An account that cannot log in, because its secret is missing at this end: every question gets
+//! the same fault.
 //!
 //! It stands in the place of the account's real source until the configuration is read again.
 
@@ -17,7 +18,8 @@ pub struct UnavailableSource {
 }
 
 impl UnavailableSource {
-    /// An IMAP account. Its home is that of the account with a secret, so that open transactions wait for it.
+    /// An IMAP account. Its home is that of the account with a secret, so that open transactions
+    /// wait for it.
     pub fn imap(host: String, port: u16, user: &str, secure: bool) -> Self {
         let home = crate::home::named(&["imap", &host.to_lowercase(), &port.to_string(), user]);
         Self {

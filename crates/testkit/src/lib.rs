@@ -8,7 +8,8 @@
 //! | [`gmail`] | an account at Gmail, simulated: labels, All Mail, X-GM-EXT-1 |
 //! | [`apple`] | a `~/Library/Mail` of Apple Mail, in several generations |
 //! | [`proxy`] | latency, cuts, stalls and missing extensions between client and server, and a count of round trips |
-//! | [`fake`], [`malicious_server`] | a scripted server for answers no real one would give, and such scripts |
+//! | [`fake`], [`malicious_server`] | a scripted server for answers no real one would give, and
+//! such scripts |
 //! | [`client`] | a bare IMAP connection, for fixtures and as the yardstick in benchmarks |
 //! | [`mcp`], [`served`] | the program under test, driven over stdio; and while it serves over HTTP |
 //! | [`mcp_http`], [`wire`] | the same over HTTP, by clients of either era, and one raw connection for evil requests |
@@ -18,7 +19,8 @@
 //! | [`crash`] | cells of a crash matrix: where a change is struck, how it may end, and whether it did |
 //! | [`chromium`] | what a reader sees of an HTML page |
 //! | [`mailgen`], [`fixtures`], [`hostile`] | mail |
-//! | [`address_headers`] | header blocks with addresses that are well formed, malformed or made to deceive |
+//! | [`address_headers`] | header blocks with addresses that are well formed, malformed or made to
+//! deceive |
 //! | [`mime_tree`] | multiparts in multiparts, and which of their texts a mail program shows |
 //! | [`corpora`] | public sample messages, when they are there, and what should be read in them |
 //! | [`tls`], [`ports`] | certificates, and ports that are free, closed or silent |

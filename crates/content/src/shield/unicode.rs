@@ -275,7 +275,8 @@ fn is_wide(char: char) -> bool {
     )
 }
 
-/// French punctuation, numbers and their units, and Mongolian suffixes have a narrow blank beside them.
+/// French punctuation, numbers and their units, and Mongolian suffixes have a narrow blank beside
+/// them.
 fn takes_narrow_blank(char: char) -> bool {
     char.is_numeric()
         || matches!(
@@ -391,7 +392,8 @@ mod tests {
         assert_eq!((line.0.as_ref(), line.1), ("a b c", 0));
     }
 
-    /// Between two letters, by the properties that Unicode gives: no format character, blank or separator passes but those
+    /// Between two letters, by the properties that Unicode gives: no format character, blank or
+    /// separator passes but those
     /// that a person sees or that stand in ordinary mail.
     #[test]
     fn no_unseen_character_of_unicode_passes() {

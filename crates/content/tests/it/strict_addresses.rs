@@ -1,4 +1,5 @@
-//! Policies know an address only where Python's `email`, a second strict parser, reads the same one.
+//! Policies know an address only where Python's `email`, a second strict parser, reads the same
+//! one.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;

@@ -263,7 +263,8 @@ impl GuardedMail<'_> {
         seen.sort_by(|one, other| order(one).cmp(&order(other)));
         let may_hide = self.may_hide();
         let mut coverage = coverage;
-        // INVARIANT: hidden messages use up the bounds of the search too. Whether they did would tell
+        // INVARIANT: hidden messages use up the bounds of the search too. Whether they did would
+        // tell
         // of them, so where messages may be hidden nothing is complete.
         coverage.exhausted &= !may_hide;
         Ok(Kin {

@@ -1,6 +1,7 @@
 //! Folders that a pattern of the policy covers: whether one exists only the server's list can say.
 //!
-//! INVARIANT: a folder that does not exist answers as one that a more specific entry hides, whatever
+//! INVARIANT: a folder that does not exist answers as one that a more specific entry hides,
+//! whatever
 //! else would be refused there.
 
 use mail::{AccountId, FaultKind, FolderName};

@@ -1,4 +1,5 @@
-//! What earlier calls learned about messages: their structure, their header fields, and the parts they fetched.
+//! What earlier calls learned about messages: their structure, their header fields, and the parts
+//! they fetched.
 //!
 //! A message never changes under its UID, so this needs no expiry, only a bound. Flags are never kept here.
 

@@ -26,7 +26,8 @@ const MAX_UNSOLICITED_RESPONSES: usize = 400_000;
 const MAX_UNSOLICITED_BYTES: usize = 16 << 20;
 
 /// Values that all responses of a flight may store ([`Data::stored_values`]), which is about 19 MB.
-/// Octets are bounded by what was asked ([`ExpectedResponses::octets`]), and a line of a few octets takes
+/// Octets are bounded by what was asked ([`ExpectedResponses::octets`]), and a line of a few
+/// octets takes
 /// far more room once it is read.
 const MAX_STORED_VALUES: usize = 300_000;
 

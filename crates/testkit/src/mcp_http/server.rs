@@ -34,7 +34,8 @@ impl HttpServer {
     /// The same; a program that ends without having listened is an error, with what it said.
     pub fn try_spawn(mut command: Command) -> Result<Self, (ExitStatus, String)> {
         command
-            // What it has open is counted here, which the system refuses of a process that is locked up.
+            // What it has open is counted here, which the system refuses of a process that is
+            // locked up.
             .env("TESTKIT_TRACEABLE", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

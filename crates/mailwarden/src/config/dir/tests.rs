@@ -205,7 +205,7 @@ fn missing_secrets_leave_the_others_served() {
         caller.contains("this caller's token is unavailable"),
         "{caller}"
     );
-    // Whoever checks is told of both as problems.
+    // A check reports both as problems.
     let problems = load_to_check(world.path(), world.variables()).unwrap_err();
     assert_eq!(problems.0.len(), 2, "{problems}");
 }

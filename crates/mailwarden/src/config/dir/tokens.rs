@@ -52,7 +52,8 @@ impl Tokens<'_> {
                 let unavailable = reader.unavailable_count();
                 match self.secret(given, reader) {
                     Some(digest) => vec![self.token(given, digest, None, reader)],
-                    // Without its token the caller can prove nothing, so the server refuses every request in its name.
+                    // Without its token the caller can prove nothing, so the server refuses every
+                    // request in its name.
                     None if reader.unavailable_count() > unavailable => Vec::new(),
                     None => return None,
                 }

@@ -220,7 +220,8 @@ impl Gate {
                 Unread::Broken => answers::refusal(StatusCode::BAD_REQUEST, ""),
             })
         })?;
-        // INVARIANT: the body decides: no component has compared the head with it yet, and in older revisions none does.
+        // INVARIANT: the body decides: no component has compared the head with it yet, and in
+        // older revisions none does.
         self.pace(&caller, || Called::by_body(&read.bytes)).await?;
         let sent = Sent::of(&parts.headers);
         let accepts = both_accepted(&mut parts.headers);

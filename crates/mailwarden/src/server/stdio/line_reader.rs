@@ -1,6 +1,7 @@
 //! JSON-RPC messages over stdin and stdout, one on each line.
 //!
-//! Every line that is no message gets an error, and a call among them a record in the audit log; the connection goes on.
+//! Every line that is no message gets an error, and a call among them a record in the audit log;
+//! the connection goes on.
 //! Writing is left to the protocol library.
 
 use std::io;

@@ -63,7 +63,7 @@ fn changes(house: &House) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// All of them are refused, and nobody on the network hears of it. The scope that a change needs
+/// All of them are refused without a request to the network. The scope that a change needs
 /// is null where the provider's is not known.
 fn assert_reading_only(house: &House, client: &mut McpClient, required: &Value) {
     assert_eq!(standing(client)["status"], "read_only");

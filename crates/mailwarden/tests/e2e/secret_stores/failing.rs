@@ -31,7 +31,8 @@ fn told(cases: &[Case<'_>]) -> String {
         let (code, again) = run(serve, &["stdio"], directory.path());
         let line = said.lines().find(|line| line.starts_with("accounts.yaml:"));
         let line = line.unwrap_or_else(|| panic!("{name}: {said}"));
-        // A reference or a store that is no good is a problem; a secret that is missing concerns its account alone.
+        // A reference or a store that is no good is a problem; a secret that is missing concerns
+        // its account alone.
         match code {
             Some(2) => assert!(again.contains(line), "{name}: {again}"),
             _ => {
